@@ -1,0 +1,152 @@
+// The grammar: rules over hash-consed expression nodes. What every front end produces and the
+// automaton consumes.
+//
+// A Grammar is immutable once built and may be read from many threads. Nodes are stored children
+// first, so a pass over all of them is a loop from 0 to node_count(), never a recursion.
+#ifndef GRAMMASK_GRAMMAR_AST_H_
+#define GRAMMASK_GRAMMAR_AST_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/byte_set.h"
+#include "base/code_point_set.h"
+#include "base/ids.h"
+#include "base/status.h"
+#include "grammask/limits.h"
+
+namespace grammask::internal {
+
+enum class NodeKind : uint8_t {
+  kNothing,    // matches no text
+  kEmpty,      // matches the empty text
+  kBytes,      // a literal byte string, not empty; may be any bytes
+  kJsonText,   // a literal UTF-8 text, not empty, in any spelling JSON allows inside quotes
+               // (`a`, `\u0061`, `\n`, surrogate pairs...); the quotes are not part of it
+  kByteClass,  // one byte of a ByteSet
+  kClass,      // one character of a CodePointSet, in UTF-8
+  kJsonClass,  // one character of a CodePointSet, in any spelling JSON allows inside quotes
+  kSequence,   // children one after another, two or more
+  kChoice,     // one of the children, two or more; order has no meaning
+  kRepeat,     // the child, between min and max times
+  kRule,       // whatever the rule matches
+  kAnd,        // texts that every child matches; children regular; two or more
+  kNot,        // byte strings that the child does not match; child regular
+  kMultiple,   // digits (dots among them are skipped) that read as a multiple: see Multiple
+  kTokens,     // one token by its id, special tokens included: see TokenSet
+};
+
+// kMultiple: let D be the number that all the digits spell together (0 for none); matches when
+// D * 10^scale is divisible by modulus. modulus >= 1, and modulus * 10 < 2^63; scale <= 400.
+struct Multiple {
+  uint64_t modulus;
+  uint32_t scale;
+  friend bool operator==(const Multiple&, const Multiple&) = default;
+};
+
+// kTokens: sorted, unique ids; when `excluded`, every token but these (special and stop tokens are
+// then out too).
+struct TokenSet {
+  std::vector<TokenId> ids;
+  bool excluded = false;
+  friend bool operator==(const TokenSet&, const TokenSet&) = default;
+};
+
+// "no upper bound" of a repeat.
+inline constexpr int64_t kUnbounded = INT64_MAX;
+
+// One node, as a view into its Grammar. Only the fields of its kind have a meaning.
+struct NodeView {
+  NodeKind kind;
+  bool regular;                      // no kRule and no kTokens below
+  std::span<const NodeId> children;  // kSequence kChoice kRepeat(1) kAnd kNot(1)
+  std::string_view text;             // kBytes kJsonText
+  const ByteSet* bytes;              // kByteClass
+  const CodePointSet* characters;    // kClass kJsonClass
+  int64_t min, max;                  // kRepeat; max may be kUnbounded
+  RuleId rule;                       // kRule
+  Multiple multiple;                 // kMultiple
+  const TokenSet* tokens;            // kTokens
+};
+
+class Grammar {
+ public:
+  RuleId root() const;
+  size_t rule_count() const;
+  size_t node_count() const;
+  const std::string& rule_name(RuleId rule) const;  // [A-Za-z_][A-Za-z0-9_]*, unique
+  NodeId rule_body(RuleId rule) const;
+  NodeView node(NodeId id) const;
+  size_t memory_bytes() const;
+
+  // The grammar as EBNF that ParseEbnf reads back as an equal grammar: one line a rule, the root
+  // rule first and named "root".
+  std::string ToString() const;
+
+ private:
+  friend class GrammarBuilder;
+  struct Data;
+  std::shared_ptr<const Data> data_;
+};
+
+// Builds one Grammar. Node functions never fail: they simplify (a sequence with kNothing is
+// kNothing, nested sequences and choices are flattened, neighbouring literals merge, a repeat of 1
+// is its child ...), hash-cons, and return an existing id where an equal node exists. Not
+// thread-safe. Once over limits.max_ast_nodes all functions return Nothing() and Finish fails.
+class GrammarBuilder {
+ public:
+  explicit GrammarBuilder(const Limits& limits = {});
+  ~GrammarBuilder();
+  GrammarBuilder(GrammarBuilder&&) noexcept;
+  GrammarBuilder& operator=(GrammarBuilder&&) noexcept;
+
+  NodeId Nothing();
+  NodeId Empty();
+  NodeId Bytes(std::string_view bytes);      // "" gives Empty()
+  NodeId JsonText(std::string_view text);    // valid UTF-8; "" gives Empty()
+  NodeId ByteClass(const ByteSet& bytes);    // {} gives Nothing()
+  NodeId Class(const CodePointSet& characters);
+  NodeId JsonClass(const CodePointSet& characters);
+  NodeId Sequence(std::span<const NodeId> parts);
+  NodeId Sequence(std::initializer_list<NodeId> parts);
+  NodeId Choice(std::span<const NodeId> alternatives);
+  NodeId Choice(std::initializer_list<NodeId> alternatives);
+  NodeId Repeat(NodeId node, int64_t min, int64_t max);  // 0 <= min <= max, max maybe kUnbounded
+  NodeId Optional(NodeId node) { return Repeat(node, 0, 1); }
+  NodeId Star(NodeId node) { return Repeat(node, 0, kUnbounded); }
+  NodeId Rule(RuleId rule);
+  NodeId And(std::span<const NodeId> parts);  // parts must be regular; {} gives AnyBytes()
+  NodeId And(std::initializer_list<NodeId> parts);
+  NodeId Not(NodeId node);                    // must be regular
+  NodeId AnyBytes();                          // every byte string: Not(Nothing())
+  NodeId MultipleOf(const Multiple& multiple);
+  NodeId Tokens(TokenSet tokens);
+
+  // Reads back what was built so far.
+  NodeView node(NodeId id) const;
+
+  // A new rule without a body. `name` is made unique and fit ([A-Za-z0-9_]) when it is not.
+  RuleId AddRule(std::string_view name);
+  void SetBody(RuleId rule, NodeId body);  // once for each rule
+  bool HasBody(RuleId rule) const;
+
+  // Everything of `grammar`, copied into this builder as new rules; returns its root.
+  RuleId Import(const Grammar& grammar);
+
+  // Drops what `root` does not reach. kInternal when a reached rule has no body;
+  // kResourceExhausted over max_ast_nodes. The builder is empty afterwards.
+  StatusOr<Grammar> Finish(RuleId root);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_GRAMMAR_AST_H_

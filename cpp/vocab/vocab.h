@@ -1,0 +1,94 @@
+// The vocabulary: token id <-> bytes, special and stop tokens, and the trie that masks walk.
+//
+// Immutable once built; shared by every compiler, grammar and matcher of a model; safe to read from
+// many threads.
+#ifndef GRAMMASK_VOCAB_VOCAB_H_
+#define GRAMMASK_VOCAB_VOCAB_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/status.h"
+#include "grammask/vocab_type.h"
+
+namespace grammask::internal {
+
+struct VocabOptions {
+  VocabType type = VocabType::kRaw;
+  std::optional<int> vocab_size;  // the model's; pads (ids that never match) or trims the list
+  std::optional<std::vector<TokenId>> stop_token_ids;  // else detected by well-known texts
+  bool add_prefix_space = false;
+  std::vector<TokenId> special_token_ids;  // never text, whatever their bytes
+};
+
+// One node of the trie over all text tokens, in preorder: the nodes of a subtree are contiguous,
+// so to refuse a prefix is to jump to `end`. 12 bytes.
+struct TrieNode {
+  uint32_t end;     // index one past the last node of this node's subtree
+  uint32_t tokens;  // first index into Vocab::trie_tokens() of the tokens that end here; they end
+                    // where those of the next node (index + 1) begin. Hence the tokens of the
+                    // subtree of node i are [nodes[i].tokens, nodes[nodes[i].end].tokens)
+  uint16_t depth;   // length of the prefix; 0 only for the root, node 0
+  uint8_t byte;     // last byte of the prefix; 0 for the root
+  uint8_t leaf;     // 1 when the node has no children
+};
+
+class Vocab {
+ public:
+  // `encoded`: a text or byte string for each id, "" for ids that are no text. Fails with
+  // kInvalidArgument on a stop id outside the vocabulary or a token over 65,535 bytes.
+  static StatusOr<std::shared_ptr<const Vocab>> Create(std::vector<std::string> encoded,
+                                                       const VocabOptions& options);
+
+  int size() const { return static_cast<int>(decoded_.size()); }
+  VocabType type() const { return type_; }
+  bool add_prefix_space() const { return add_prefix_space_; }
+  // The bytes that the token stands for. Special and padding tokens keep their bytes here (for
+  // display), but are not in the trie.
+  std::string_view bytes(TokenId id) const { return decoded_[static_cast<size_t>(id)]; }
+  const std::vector<std::string>& decoded() const { return decoded_; }
+  const std::vector<TokenId>& stop_token_ids() const { return stop_token_ids_; }        // sorted
+  const std::vector<TokenId>& special_token_ids() const { return special_token_ids_; }  // sorted
+  // False for special, stop, padding and empty tokens.
+  bool is_text(TokenId id) const {
+    return id >= 0 && id < size() && is_text_[static_cast<size_t>(id)];
+  }
+  // The token whose text or bytes are exactly `text`, special tokens included; lowest id.
+  std::optional<TokenId> FindToken(std::string_view text) const;
+
+  // The trie: nodes()[0] is the root; one sentinel node follows the last (its `end` is its own
+  // index and its `tokens` is trie_tokens().size()).
+  std::span<const TrieNode> nodes() const { return nodes_; }
+  size_t node_count() const { return nodes_.size() - 1; }
+  // Ids in trie order; several ids may share a node when their bytes are equal.
+  std::span<const TokenId> trie_tokens() const { return trie_tokens_; }
+  // The root's child for a first byte, or 0 where no token starts with it.
+  uint32_t root_child(uint8_t byte) const { return root_children_[byte]; }
+  int max_token_bytes() const { return max_token_bytes_; }
+  // Different for different vocabularies (a digest of all of the above).
+  uint64_t fingerprint() const { return fingerprint_; }
+  size_t memory_bytes() const;
+
+ private:
+  Vocab() = default;
+  std::vector<std::string> decoded_;
+  std::vector<bool> is_text_;
+  std::vector<TokenId> stop_token_ids_, special_token_ids_;
+  std::vector<TrieNode> nodes_;
+  std::vector<TokenId> trie_tokens_;
+  uint32_t root_children_[256] = {};
+  VocabType type_ = VocabType::kRaw;
+  bool add_prefix_space_ = false;
+  int max_token_bytes_ = 0;
+  uint64_t fingerprint_ = 0;
+};
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_VOCAB_VOCAB_H_

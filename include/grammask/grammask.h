@@ -1,0 +1,263 @@
+// The public C++ interface of grammask: compile a grammar, ask at each decoding step which tokens
+// may come next, apply that mask to logits.
+//
+// Masks: rows of ceil(vocab_size / 32) int32 words; token id's bit is bit (id & 31) of word
+// (id >> 5); a set bit allows the token.
+#ifndef GRAMMASK_GRAMMASK_H_
+#define GRAMMASK_GRAMMASK_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "grammask/limits.h"
+#include "grammask/status.h"
+#include "grammask/vocab_type.h"
+
+namespace grammask {
+
+namespace internal {  // opaque here
+class Grammar;
+class Vocab;
+}  // namespace internal
+
+struct TokenizerOptions {
+  VocabType type = VocabType::kRaw;
+  std::optional<int> vocab_size;                        // the model's; pads or trims
+  std::optional<std::vector<int32_t>> stop_token_ids;   // else detected by well-known texts
+  bool add_prefix_space = false;
+  std::vector<int32_t> special_token_ids;               // never text
+};
+
+// The vocabulary of a model. A handle: cheap to copy, immutable, thread-safe.
+class TokenizerInfo {
+ public:
+  // `encoded_vocab`: the tokenizer's own text (or bytes) of each id; "" never matches.
+  static StatusOr<TokenizerInfo> Create(std::vector<std::string> encoded_vocab,
+                                        const TokenizerOptions& options = {});
+  // From the text of a Hugging Face tokenizer.json: detects how bytes are written, and which
+  // tokens are special.
+  static StatusOr<TokenizerInfo> FromTokenizerJson(std::string_view tokenizer_json,
+                                                   const TokenizerOptions& options = {});
+
+  int vocab_size() const;
+  VocabType vocab_type() const;
+  bool add_prefix_space() const;
+  const std::vector<std::string>& decoded_vocab() const;
+  const std::vector<int32_t>& stop_token_ids() const;
+  const std::vector<int32_t>& special_token_ids() const;
+  std::optional<int32_t> FindToken(std::string_view text) const;  // exact; special ones included
+  // {"vocab_type":0,"vocab_size":N,"add_prefix_space":false,"stop_token_ids":[..]} and, where there
+  // are any, "special_token_ids".
+  std::string DumpMetadata() const;
+  static StatusOr<TokenizerInfo> FromVocabAndMetadata(std::vector<std::string> encoded_vocab,
+                                                      std::string_view metadata_json);
+
+  const std::shared_ptr<const internal::Vocab>& vocab() const { return vocab_; }
+
+ private:
+  explicit TokenizerInfo(std::shared_ptr<const internal::Vocab> vocab) : vocab_(std::move(vocab)) {}
+  std::shared_ptr<const internal::Vocab> vocab_;
+};
+
+// How a tokenizer.json writes bytes: what FromTokenizerJson detects.
+struct TokenizerMetadata {
+  VocabType type;
+  bool add_prefix_space;
+};
+StatusOr<TokenizerMetadata> DetectTokenizerMetadata(std::string_view tokenizer_json);
+
+struct SchemaOptions {
+  bool any_whitespace = true;
+  std::optional<int> indent;
+  std::optional<std::pair<std::string, std::string>> separators;
+  bool strict_mode = true;
+  std::optional<int> max_whitespace_cnt;
+  bool any_order = false;
+};
+
+// A grammar, not yet tied to a vocabulary. A handle: cheap to copy, immutable, thread-safe.
+class Grammar {
+ public:
+  static StatusOr<Grammar> FromEbnf(std::string_view ebnf, std::string_view root_rule = "root",
+                                          const Limits& limits = {});
+  static StatusOr<Grammar> FromRegex(std::string_view regex, const Limits& limits = {});
+  static StatusOr<Grammar> FromJsonSchema(std::string_view schema,
+                                                const SchemaOptions& options = {},
+                                                const Limits& limits = {});
+  static Grammar BuiltinJson();
+  static StatusOr<Grammar> Concat(std::span<const Grammar> grammars);
+  static StatusOr<Grammar> Union(std::span<const Grammar> grammars);
+  std::string ToString() const;  // EBNF that FromEbnf reads back
+  const std::shared_ptr<const internal::Grammar>& grammar() const { return grammar_; }
+  explicit Grammar(std::shared_ptr<const internal::Grammar> g) : grammar_(std::move(g)) {}
+
+ private:
+  std::shared_ptr<const internal::Grammar> grammar_;
+};
+
+struct CompileStats {
+  double seconds = 0;     // wall time of the compile call
+  size_t rules = 0;       // rules of the grammar
+  size_t nodes = 0;       // nodes of its syntax tree
+  size_t states = 0;      // automaton states that exist so far (they come into being on need)
+  size_t sets = 0;        // parser states that exist so far
+  size_t masks = 0;       // level-1 masks that exist so far
+  size_t memory_bytes = 0;
+  std::optional<uint64_t> shortest_bytes;  // length of the shortest text; always set once compiled
+};
+
+// A grammar made ready for one vocabulary. A handle; thread-safe: many matchers, on many threads.
+class CompiledGrammar {
+ public:
+  Grammar grammar() const;
+  TokenizerInfo tokenizer_info() const;
+  size_t memory_size_bytes() const;
+  CompileStats stats() const;
+  // Computes level-1 masks of up to `max_states` states ahead of need, on `threads` threads.
+  // Returns how many were computed. Calls progress(done, found so far) now and then.
+  size_t Precompute(int threads, size_t max_states,
+                    const std::function<void(size_t, size_t)>& progress = nullptr) const;
+
+  struct Impl;
+  const std::shared_ptr<Impl>& impl() const { return impl_; }
+  explicit CompiledGrammar(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+struct CompilerOptions {
+  int max_threads = 8;             // for Precompute
+  bool cache_enabled = true;       // keep compiled grammars by source and options
+  int64_t cache_limit_bytes = -1;  // least recently used ones go first; -1: no limit
+  Limits limits;
+};
+
+// Compiles grammars for one vocabulary. Thread-safe; concurrent requests for one key share a
+// compilation.
+class GrammarCompiler {
+ public:
+  static StatusOr<GrammarCompiler> Create(const TokenizerInfo& tokenizer,
+                                          const CompilerOptions& options = {});
+  StatusOr<CompiledGrammar> CompileJsonSchema(std::string_view schema,
+                                              const SchemaOptions& options = {});
+  StatusOr<CompiledGrammar> CompileBuiltinJson();
+  StatusOr<CompiledGrammar> CompileRegex(std::string_view regex);
+  StatusOr<CompiledGrammar> CompileEbnf(std::string_view ebnf,
+                                        std::string_view root_rule = "root");
+  StatusOr<CompiledGrammar> CompileGrammar(const Grammar& grammar);
+  void ClearCache();
+  int64_t cache_size_bytes() const;
+  int64_t cache_limit_bytes() const;
+
+  struct Impl;
+
+ private:
+  explicit GrammarCompiler(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<Impl> impl_;
+};
+
+struct MatcherOptions {
+  std::optional<std::vector<int32_t>> override_stop_tokens;
+  bool terminate_without_stop_token = false;
+};
+
+// The state of one output. Movable; Fork() copies. Not thread-safe: one thread at a time for each
+// matcher, any number of matchers at once.
+class GrammarMatcher {
+ public:
+  // kInvalidArgument on an empty or out-of-range list of stop tokens.
+  static StatusOr<GrammarMatcher> Create(const CompiledGrammar& grammar,
+                                         const MatcherOptions& options = {});
+  GrammarMatcher(GrammarMatcher&&) noexcept;
+  GrammarMatcher& operator=(GrammarMatcher&&) noexcept;
+  ~GrammarMatcher();
+
+  // Advances by one token. False, and no change, when the token may not come next: out of range,
+  // special where no rule asks for it, or after termination. A stop token is taken only where the
+  // text is complete, and terminates.
+  bool AcceptToken(int32_t token);
+  // Advances by bytes, as one step of the history. False, and no change, when they may not come.
+  bool AcceptString(std::string_view bytes);
+  // How many leading bytes of `bytes` could be accepted; no change.
+  size_t MatchingPrefix(std::string_view bytes) const;
+  // Writes the mask of the next token to `row`, mask_words() words. Returns false when every token
+  // of the vocabulary is allowed. kFailedPrecondition after termination.
+  StatusOr<bool> FillNextTokenBitmask(int32_t* row);
+  // The text that must come next whatever the model says (whole characters; where only the
+  // spelling of a JSON string is free, its plain spelling). kFailedPrecondition after termination.
+  StatusOr<std::string> FindJumpForwardString();
+  Status Rollback(int steps);  // kOutOfRange past the beginning or negative
+  void Reset();
+  GrammarMatcher Fork() const;
+  bool IsTerminated() const;  // a stop token was accepted (or the text completed, where so asked)
+  bool IsCompleted() const;   // the text may end here
+  // Bytes of the shortest way to complete the text; 0 when it may end here.
+  uint64_t ShortestCompletionBytes() const;
+  // Allowed next tokens, each with the bytes of its shortest completion afterwards, are found by
+  // accepting on a fork; this is the value after `token`, nullopt when it may not come.
+  std::optional<uint64_t> ShortestCompletionAfter(int32_t token) const;
+  int mask_words() const;
+  int vocab_size() const;
+  int history_size() const;
+  const std::vector<int32_t>& stop_token_ids() const;
+  CompiledGrammar compiled_grammar() const;
+
+  struct Impl;
+  Impl* impl() const { return impl_.get(); }
+
+ private:
+  explicit GrammarMatcher(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// Fills and advances many matchers on a pool of threads that lives as long as this object.
+// Results do not depend on the number of threads. A matcher may stand in a call only once.
+class BatchGrammarMatcher {
+ public:
+  explicit BatchGrammarMatcher(int max_threads);  // <= 0: half the hardware's
+  // Writes matcher i's mask to row indices[i] (i where indices is empty) of `mask`, which has
+  // `rows` rows of `row_words` words (row stride `stride_words`). All arguments are checked before
+  // anything is written.
+  Status FillNextTokenBitmask(std::span<GrammarMatcher* const> matchers, int32_t* mask,
+                              int64_t rows, int64_t row_words, int64_t stride_words,
+                              std::span<const int32_t> indices = {});
+  static std::vector<bool> AcceptToken(std::span<GrammarMatcher* const> matchers,
+                                       std::span<const int32_t> tokens);
+  static std::vector<bool> AcceptString(std::span<GrammarMatcher* const> matchers,
+                                        std::span<const std::string> strings);
+  static Status Rollback(std::span<GrammarMatcher* const> matchers, std::span<const int> steps);
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+// ceil(vocab_size / 32).
+int GetBitmaskSize(int vocab_size);
+
+enum class LogitsType { kFloat32, kFloat16, kBFloat16, kFloat64 };
+// Sets logits of refused tokens to minus infinity. Row i of the call is row indices[i] of both
+// arrays (all rows in order where `indices` is empty). Strides count elements. Only the first
+// `vocab_size` columns are touched, and no more than the mask covers.
+struct ApplyArgs {
+  void* logits = nullptr;
+  LogitsType type = LogitsType::kFloat32;
+  int64_t logits_rows = 0, logits_columns = 0, logits_stride = 0;
+  const int32_t* mask = nullptr;
+  int64_t mask_rows = 0, mask_words = 0, mask_stride = 0;
+  int64_t vocab_size = 0;
+  std::span<const int32_t> indices;
+};
+Status ApplyTokenBitmaskInplaceCpu(const ApplyArgs& args);
+
+}  // namespace grammask
+
+#endif  // GRAMMASK_GRAMMASK_H_

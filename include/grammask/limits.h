@@ -1,0 +1,26 @@
+// Every bound of the library, in one place.
+#ifndef GRAMMASK_LIMITS_H_
+#define GRAMMASK_LIMITS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace grammask {
+
+// Bounds on the work and memory that one input may ask for. Every front end and stage takes its
+// bounds from here; over a bound the call ends in kResourceExhausted with a message that names the
+// bound. The defaults admit every real schema known to us and stop hostile input within seconds.
+struct Limits {
+  size_t max_source_bytes = size_t{64} << 20;  // text of one grammar, regex or schema
+  int max_nesting = 10'000;          // parentheses, JSON nesting, $ref chains
+  int max_boolean_nesting = 64;      // intersections and complements inside one another
+  int64_t max_repeat = int64_t{1} << 40;  // a bound of a repetition such as {0,4000}
+  size_t max_ast_nodes = 20'000'000;      // nodes of one grammar
+  size_t max_regular_states = 200'000;    // states explored to decide if an intersection is empty
+  size_t max_schema_steps = 5'000'000;    // combining steps of one JSON Schema
+  size_t arena_bytes = size_t{256} << 20;  // automaton states, parser sets and masks of a compiler
+};
+
+}  // namespace grammask
+
+#endif  // GRAMMASK_LIMITS_H_
