@@ -197,6 +197,7 @@ class GrammarMatcher {
   Status Rollback(int steps);  // kOutOfRange past the beginning or negative
   void Reset();
   GrammarMatcher Fork() const;
+  bool HasStopped() const;    // a stop token was accepted: the mask can no longer be asked for
   bool IsTerminated() const;  // a stop token was accepted (or the text completed, where so asked)
   bool IsCompleted() const;   // the text may end here
   // Bytes of the shortest way to complete the text; 0 when it may end here.

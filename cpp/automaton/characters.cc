@@ -1,0 +1,215 @@
+// Sets of characters to terms over bytes.
+//
+// In UTF-8 a range of code points splits into a few sequences of byte ranges: U+0080..U+FFFF is
+// C2-DF 80-BF, E0 A0-BF 80-BF, E1-EC 80-BF 80-BF, and so on. In a JSON string a character may also
+// be written `\n`, `\u000A` or, over U+FFFF, as a pair of \u escapes: the four hexadecimal digits
+// of a range are a small trie of digit classes. Results are remembered for each set, as grammars
+// use few of them.
+//
+// Cost: linear in the ranges; a first use of all characters in any JSON spelling takes some 3 us.
+// Source: RFC 3629, RFC 8259 section 7. Tests: tests/automaton/characters_test.cc compares with
+// encoding every character.
+#include <absl/container/inlined_vector.h>
+
+#include <algorithm>
+#include <string>
+
+#include "automaton/term_store.h"
+#include "base/utf8.h"
+
+namespace grammask::internal {
+namespace {
+
+using ByteRangeSequence = absl::InlinedVector<std::pair<uint8_t, uint8_t>, 4>;
+
+// Splits lo..hi, code points of equal UTF-8 length, into sequences of byte ranges.
+void SplitUtf8(uint32_t lo, uint32_t hi, std::vector<ByteRangeSequence>* out) {
+  std::vector<std::pair<uint32_t, uint32_t>> todo = {{lo, hi}};
+  while (!todo.empty()) {
+    auto [a, b] = todo.back();
+    todo.pop_back();
+    // A range that covers the continuation bytes below some level must do so from 80 to BF, or
+    // else be split there.
+    bool split = false;
+    for (int shift = 18; shift >= 6 && !split; shift -= 6) {
+      const uint32_t low_bits = (uint32_t{1} << shift) - 1;
+      if ((a >> shift) == (b >> shift)) continue;
+      if (shift >= 6 * static_cast<int>(EncodeUtf8(a).size())) continue;
+      if ((a & low_bits) != 0) {
+        todo.push_back({(a | low_bits) + 1, b});
+        todo.push_back({a, a | low_bits});
+        split = true;
+      } else if ((b & low_bits) != low_bits) {
+        todo.push_back({b & ~low_bits, b});
+        todo.push_back({a, (b & ~low_bits) - 1});
+        split = true;
+      }
+    }
+    if (split) continue;
+    const std::string first = EncodeUtf8(a), last = EncodeUtf8(b);
+    ByteRangeSequence sequence;
+    for (size_t i = 0; i < first.size(); ++i) {
+      sequence.push_back({static_cast<uint8_t>(first[i]), static_cast<uint8_t>(last[i])});
+    }
+    out->push_back(std::move(sequence));
+  }
+}
+
+bool IsSimpleEscape(uint32_t c) {
+  return c == '"' || c == '\\' || c == '/' || c == '\b' || c == '\f' || c == '\n' || c == '\r' ||
+         c == '\t';
+}
+
+char SimpleEscape(uint32_t c) {
+  switch (c) {
+    case '\b':
+      return 'b';
+    case '\f':
+      return 'f';
+    case '\n':
+      return 'n';
+    case '\r':
+      return 'r';
+    case '\t':
+      return 't';
+    default:
+      return static_cast<char>(c);
+  }
+}
+
+// The bytes that spell hexadecimal digits lo..hi, in either case.
+ByteSet HexDigits(uint32_t lo, uint32_t hi) {
+  ByteSet set;
+  for (uint32_t d = lo; d <= hi; ++d) {
+    if (d < 10) {
+      set.Add(static_cast<uint8_t>('0' + d));
+    } else {
+      set.Add(static_cast<uint8_t>('a' + d - 10));
+      set.Add(static_cast<uint8_t>('A' + d - 10));
+    }
+  }
+  return set;
+}
+
+// The characters that a JSON string must escape.
+const CodePointSet& MustEscape() {
+  static const CodePointSet set{{0, 0x1F}, {'"', '"'}, {'\\', '\\'}};
+  return set;
+}
+
+}  // namespace
+
+TermId TermStore::Utf8Term(const CodePointSet& characters) {
+  std::vector<ByteRangeSequence> sequences;
+  ByteSet ascii;
+  constexpr uint32_t kLengthEnds[] = {0x7F, 0x7FF, 0xFFFF, kMaxCodePoint};
+  for (CodePointRange r : characters.ranges()) {
+    uint32_t lo = r.lo;
+    for (uint32_t end : kLengthEnds) {
+      if (lo > r.hi || lo > end) continue;
+      const uint32_t hi = std::min(r.hi, end);
+      if (end == 0x7F) {
+        ascii.AddRange(static_cast<uint8_t>(lo), static_cast<uint8_t>(hi));
+      } else {
+        SplitUtf8(lo, hi, &sequences);
+      }
+      lo = hi + 1;
+    }
+  }
+  std::vector<TermId> alternatives;
+  if (!ascii.empty()) alternatives.push_back(ByteClass(ascii));
+  for (const ByteRangeSequence& sequence : sequences) {
+    TermId t = Empty();
+    for (size_t i = sequence.size(); i-- > 0;) {
+      t = Sequence(ByteClass(ByteSet::Range(sequence[i].first, sequence[i].second)), t);
+    }
+    alternatives.push_back(t);
+  }
+  return Choice(alternatives);
+}
+
+// The `digits` hexadecimal digits of a number in `ranges` (ascending, disjoint). `digits` <= 4
+// bounds the recursion.
+TermId TermStore::HexTerm(std::span<const std::pair<uint32_t, uint32_t>> ranges, int digits) {
+  if (ranges.empty()) return Nothing();
+  if (digits == 0) return Empty();
+  const int shift = 4 * (digits - 1);
+  const uint32_t below = (uint32_t{1} << shift) - 1;
+  absl::InlinedVector<std::pair<TermId, ByteSet>, 8> by_rest;
+  for (uint32_t d = 0; d < 16; ++d) {
+    const uint32_t base = d << shift;
+    std::vector<std::pair<uint32_t, uint32_t>> within;
+    for (auto [lo, hi] : ranges) {
+      if (hi < base || lo > base + below) continue;
+      within.push_back({lo <= base ? 0 : lo - base, std::min(hi - base, below)});
+    }
+    if (within.empty()) continue;
+    const TermId rest = HexTerm(within, digits - 1);
+    auto it = std::ranges::find(by_rest, rest, &std::pair<TermId, ByteSet>::first);
+    if (it == by_rest.end()) {
+      by_rest.push_back({rest, HexDigits(d, d)});
+    } else {
+      it->second |= HexDigits(d, d);
+    }
+  }
+  absl::InlinedVector<TermId, 8> alternatives;
+  for (auto& [rest, set] : by_rest) alternatives.push_back(Sequence(ByteClass(set), rest));
+  return Choice(alternatives);
+}
+
+TermId TermStore::BuildCharacter(const CodePointSet& characters, bool json) {
+  if (!json) return Utf8Term(characters);
+  ByteSet simple;
+  std::vector<std::pair<uint32_t, uint32_t>> basic;  // of the basic plane
+  // Over U+FFFF: for a range of first surrogates, the ranges of the second.
+  std::vector<std::pair<std::pair<uint32_t, uint32_t>, std::pair<uint32_t, uint32_t>>> pairs;
+  for (CodePointRange r : characters.ranges()) {
+    if (r.lo <= 0x5C) {
+      for (uint32_t c : {0x08u, 0x09u, 0x0Au, 0x0Cu, 0x0Du, 0x22u, 0x2Fu, 0x5Cu}) {
+        if (IsSimpleEscape(c) && r.lo <= c && c <= r.hi) {
+          simple.Add(static_cast<uint8_t>(SimpleEscape(c)));
+        }
+      }
+    }
+    if (r.lo <= 0xFFFF) basic.push_back({r.lo, std::min<uint32_t>(r.hi, 0xFFFF)});
+    if (r.hi <= 0xFFFF) continue;
+    uint32_t lo = std::max<uint32_t>(r.lo, 0x10000) - 0x10000;
+    const uint32_t hi = r.hi - 0x10000;
+    while (lo <= hi) {
+      const uint32_t first = lo >> 10;
+      if ((lo & 0x3FF) == 0 && (hi >> 10) > first) {  // whole rows of second surrogates
+        const uint32_t last = (hi & 0x3FF) == 0x3FF ? hi >> 10 : (hi >> 10) - 1;
+        pairs.push_back({{0xD800 + first, 0xD800 + last}, {0xDC00, 0xDFFF}});
+        lo = (last + 1) << 10;
+      } else {
+        const uint32_t end = std::min(hi, lo | 0x3FF);
+        pairs.push_back({{0xD800 + first, 0xD800 + first}, {0xDC00 + (lo & 0x3FF), 0xDC00 + (end & 0x3FF)}});
+        lo = end + 1;
+      }
+    }
+  }
+  std::vector<TermId> digits = {HexTerm(basic, 4)};
+  for (auto& [first, second] : pairs) {
+    const TermId low = Sequence(Literal("\\u", false), HexTerm({&second, 1}, 4));
+    digits.push_back(Sequence(HexTerm({&first, 1}, 4), low));
+  }
+  const TermId escapes[] = {ByteClass(simple), Sequence(Literal("u", false), Choice(digits))};
+  const TermId all[] = {Utf8Term(characters.Minus(MustEscape())),
+                        Sequence(Literal("\\", false), Choice(escapes))};
+  return Choice(all);
+}
+
+TermId TermStore::Character(const CodePointSet& characters, bool json) {
+  std::vector<uint32_t> key = {json ? 1u : 0u};
+  for (CodePointRange r : characters.ranges()) {
+    key.push_back(r.lo);
+    key.push_back(r.hi);
+  }
+  auto it = characters_.find(key);
+  if (it != characters_.end()) return it->second;
+  const TermId id = BuildCharacter(characters, json);
+  characters_.emplace(std::move(key), id);
+  return id;
+}
+
+}  // namespace grammask::internal

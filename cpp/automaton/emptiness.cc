@@ -1,0 +1,166 @@
+// Does an intersection or complement match any text, and how short a one?
+//
+// Without intersection and complement a term is empty only when it is Nothing(). With them the
+// question is a search through the derivatives for a nullable one: A*, with the longest of the
+// parts' own shortest texts as a lower bound, so that it walks straight to the answer where the
+// parts do not clash. `.*a.*` & `.{5}` finds "xxxxa" in five steps. All states on the way found
+// learn their exact shortest length; when the search runs out, all states seen match nothing. So no
+// state that matches nothing is ever a target of an edge, and no mask leads into a dead end.
+//
+// Cost: a few states in practice; at most Limits::max_regular_states for one question, after which
+// the term is taken for not empty and over_budget() says so (compiling then fails).
+//
+// Tests: tests/automaton/term_test.cc.
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <optional>
+#include <queue>
+
+#include "automaton/term_store.h"
+
+namespace grammask::internal {
+namespace {
+
+constexpr uint8_t kMatches = 1, kEmptyLanguage = 2;
+
+}  // namespace
+
+class EmptinessSearch {
+ public:
+  explicit EmptinessSearch(TermStore& store) : s_(store) {}
+
+  // The length of the shortest text of `start`, a kAnd or kNot; nullopt when it matches nothing.
+  std::optional<uint64_t> Run(TermId start) {
+    seen_.emplace(start.value, Visit{0, start, false});
+    open_.push({s_.terms_[start.value].min_length, 0, start});
+    while (!open_.empty()) {
+      const Entry top = open_.top();
+      open_.pop();
+      Visit& visit = seen_[top.id.value];
+      if (visit.closed || top.cost > visit.cost) continue;
+      visit.closed = true;
+      if (const auto rest = KnownLength(top.id)) {
+        Settle(top.id, top.cost + *rest);
+        return top.cost + *rest;
+      }
+      if (seen_.size() > s_.limits_.max_regular_states) {
+        s_.over_budget_ = true;
+        return s_.terms_[start.value].min_length;
+      }
+      Extend(top);
+    }
+    for (const auto& [id, visit] : seen_) s_.known_[id] = kEmptyLanguage;
+    return std::nullopt;
+  }
+
+ private:
+  struct Entry {
+    uint64_t estimate;
+    uint64_t cost;
+    TermId id;
+    bool operator<(const Entry& o) const {  // for a min-heap; deeper first among equals
+      return estimate != o.estimate ? estimate > o.estimate : cost < o.cost;
+    }
+  };
+  struct Visit {
+    uint64_t cost;
+    TermId from;
+    bool closed;
+  };
+
+  // The exact shortest length of a state, where it needs no search.
+  std::optional<uint64_t> KnownLength(TermId id) const {
+    const Term& t = s_.terms_[id.value];
+    if (t.nullable) return 0;
+    if (t.kind != TermKind::kAnd && t.kind != TermKind::kNot) return t.min_length;
+    if (auto it = s_.known_.find(id.value); it != s_.known_.end() && it->second == kMatches) {
+      return t.min_length;
+    }
+    return MultipleOfAnyLength(t);
+  }
+
+  // [0-9]* & multiple(r, m, scale): the least k for which some k digits lead to a multiple. Found by
+  // arithmetic, since a search would try up to m states.
+  std::optional<uint64_t> MultipleOfAnyLength(const Term& t) const {
+    if (t.kind != TermKind::kAnd || t.children.size() != 2) return std::nullopt;
+    const Term* multiple = nullptr;
+    const Term* digits = nullptr;
+    for (TermId c : t.children) {
+      const Term& part = s_.terms_[c.value];
+      if (part.kind == TermKind::kMultiple) multiple = &part;
+      if (part.kind == TermKind::kRepeat) digits = &part;
+    }
+    if (multiple == nullptr || digits == nullptr || digits->a != 0 || digits->b != kUnbounded) {
+      return std::nullopt;
+    }
+    const Term& digit = s_.terms_[digits->children[0].value];
+    if (digit.kind != TermKind::kByteClass ||
+        !(s_.byte_class(digit.a) == ByteSet::Range('0', '9'))) {
+      return std::nullopt;
+    }
+    const Multiple& m = s_.multiple(multiple->b);
+    unsigned __int128 scale = 1;
+    for (uint32_t i = 0; i < m.scale; ++i) scale = scale * 10 % m.modulus;
+    // D * scale divisible by the modulus <=> D divisible by modulus / gcd(modulus, scale).
+    uint64_t a = m.modulus, b = static_cast<uint64_t>(scale);
+    while (b != 0) {
+      const uint64_t r = a % b;
+      a = b;
+      b = r;
+    }
+    const uint64_t modulus = m.modulus / a;
+    unsigned __int128 remainder = static_cast<uint64_t>(multiple->a) % modulus, power = 1;
+    for (uint64_t k = 0;; ++k) {
+      const unsigned __int128 missing = (modulus - remainder) % modulus;
+      if (missing < power) return k;
+      remainder = remainder * 10 % modulus;
+      power *= 10;
+    }
+  }
+
+  void Extend(const Entry& entry) {
+    for (const ByteEdge& edge : s_.RawExpansion(entry.id)->bytes) {
+      const TermId to = edge.to;
+      if (to == TermStore::Nothing()) continue;
+      if (auto it = s_.known_.find(to.value); it != s_.known_.end() && it->second == kEmptyLanguage) {
+        continue;
+      }
+      const uint64_t cost = entry.cost + 1;
+      auto [it, added] = seen_.try_emplace(to.value, Visit{cost, entry.id, false});
+      if (!added) {
+        if (it->second.closed || it->second.cost <= cost) continue;
+        it->second = {cost, entry.id, false};
+      }
+      open_.push({cost + s_.terms_[to.value].min_length, cost, to});
+    }
+  }
+
+  // The states on the way to `last` match, and `length` less their distance is their shortest.
+  void Settle(TermId last, uint64_t length) {
+    for (TermId id = last;;) {
+      const Visit& visit = seen_[id.value];
+      Term& t = s_.terms_[id.value];
+      if (t.kind == TermKind::kAnd || t.kind == TermKind::kNot) {
+        if (s_.known_.try_emplace(id.value, kMatches).second) t.min_length = length - visit.cost;
+      }
+      if (visit.from == id) return;
+      id = visit.from;
+    }
+  }
+
+  TermStore& s_;
+  absl::flat_hash_map<uint32_t, Visit> seen_;
+  std::priority_queue<Entry> open_;
+};
+
+TermId TermStore::Checked(TermId id) {
+  const Term& t = terms_[id.value];
+  if (t.kind != TermKind::kAnd && t.kind != TermKind::kNot) return id;
+  if (auto it = known_.find(id.value); it != known_.end()) {
+    return it->second == kMatches ? id : Nothing();
+  }
+  return EmptinessSearch(*this).Run(id).has_value() ? id : Nothing();
+}
+
+}  // namespace grammask::internal

@@ -1,0 +1,547 @@
+// Expressions to interned terms: the constructors.
+//
+// Each constructor simplifies by laws that keep the language (a choice is a set, a sequence leans
+// to the right, nothing swallows, the empty text vanishes) and then interns, so that the many
+// derivatives of one expression fall together into few states. For example the derivative of
+// `[0-9]*"}"` by "7" is `[0-9]*"}"` again: the same id, hence a loop of the automaton.
+//
+// Cost: one hash and one table probe a term, 30 to 60 ns. Literals are cut into pieces of
+// kMaxLiteral bytes, so that the derivatives of a long literal cost its length, not its square.
+//
+// Source: Brzozowski, "Derivatives of regular expressions", JACM 1964; Owens, Reppy, Turon,
+// "Regular-expression derivatives re-examined", JFP 2009. Tests: tests/automaton/term_test.cc.
+#include "automaton/term_store.h"
+
+#include <absl/container/inlined_vector.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/utf8.h"
+
+namespace grammask::internal {
+namespace {
+
+// A choice with more alternatives than this is kept as one alternative of another choice, so that
+// long chains of choices stay linear.
+constexpr size_t kMaxFlattened = 64;
+
+uint64_t Saturate(uint64_t n) { return std::min(n, kMaxLength); }
+
+uint64_t TimesSaturated(uint64_t a, uint64_t b) {
+  if (a == 0 || b == 0) return 0;
+  return a > kMaxLength / b ? kMaxLength : Saturate(a * b);
+}
+
+uint64_t Mix(uint64_t h, uint64_t v) {
+  h ^= v;
+  h *= 0x9E3779B97F4A7C15u;
+  return h ^ (h >> 29);
+}
+
+uint64_t HashBytes(uint64_t h, std::string_view s) {
+  while (s.size() >= 8) {
+    uint64_t v;
+    std::memcpy(&v, s.data(), 8);
+    h = Mix(h, v);
+    s.remove_prefix(8);
+  }
+  uint64_t v = 0;
+  if (!s.empty()) std::memcpy(&v, s.data(), s.size());
+  return Mix(h, v ^ (uint64_t{s.size()} << 56));
+}
+
+}  // namespace
+
+struct TermStore::Key {
+  TermKind kind;
+  std::span<const TermId> children = {};
+  std::string_view text = {};
+  int64_t a = 0, b = 0;
+
+  uint32_t Hash() const {
+    uint64_t h = Mix(static_cast<uint64_t>(kind) + 1, static_cast<uint64_t>(a) * 31 + static_cast<uint64_t>(b));
+    for (TermId c : children) h = Mix(h, c.value);
+    if (!text.empty()) h = HashBytes(h, text);
+    return static_cast<uint32_t>(h ^ (h >> 32));
+  }
+  bool Equals(const Term& t) const {
+    return t.kind == kind && t.a == a && t.b == b && t.text == text &&
+           std::ranges::equal(t.children, children);
+  }
+};
+
+TermStore::TermStore(const Limits& limits, int64_t small_count)
+    : limits_(limits), small_count_(std::max<int64_t>(small_count, 1)), table_(1 << 12) {
+  for (TermKind kind : {TermKind::kNothing, TermKind::kEmpty, TermKind::kAll}) {
+    Term& t = terms_.Append();
+    t.kind = kind;
+    t.nullable = kind != TermKind::kNothing;
+    t.finite = kind != TermKind::kAll;
+    t.min_length = kind == TermKind::kNothing ? kMaxLength : 0;
+  }
+  Expansion* none = memory_.Allocate<Expansion>(1);
+  *none = {};
+  terms_[0].expansion = none;
+  terms_[1].expansion = none;
+  ByteEdge* any = memory_.Allocate<ByteEdge>(1);
+  *any = {0, 255, All()};
+  Expansion* all = memory_.Allocate<Expansion>(1);
+  *all = {};
+  all->bytes = {any, 1};
+  terms_[2].expansion = all;
+  for (uint32_t i = 0; i < 3; ++i) terms_[i].far = i;
+  procs_.Append();  // procedure 0 is none
+}
+
+void TermStore::Grow() {
+  std::vector<uint32_t> bigger(table_.size() * 2);
+  for (uint32_t id : table_) {
+    if (id == 0) continue;
+    size_t i = terms_[id].hash & (bigger.size() - 1);
+    while (bigger[i] != 0) i = (i + 1) & (bigger.size() - 1);
+    bigger[i] = id;
+  }
+  table_ = std::move(bigger);
+}
+
+TermId TermStore::Intern(const Key& key) {
+  const uint32_t hash = key.Hash();
+  size_t slot = hash & (table_.size() - 1);
+  for (; table_[slot] != 0; slot = (slot + 1) & (table_.size() - 1)) {
+    const Term& t = terms_[table_[slot]];
+    if (t.hash == hash && key.Equals(t)) return TermId(table_[slot]);
+  }
+  const auto id = static_cast<uint32_t>(terms_.size());
+  Term& t = terms_.Append();
+  t.kind = key.kind;
+  t.hash = hash;
+  t.children = memory_.Copy(key.children);
+  if (!key.text.empty()) {
+    t.text = {memory_.Copy(std::span<const char>(key.text)).data(), key.text.size()};
+  }
+  t.a = key.a;
+  t.b = key.b;
+  table_[slot] = id;
+  if (terms_.size() * 2 > table_.size()) Grow();
+
+  auto child = [&](size_t i) -> const Term& { return terms_[t.children[i].value]; };
+  for (TermId c : t.children) {
+    t.boolean |= terms_[c.value].boolean;
+    t.counted |= terms_[c.value].counted;
+    t.finite &= terms_[c.value].finite;
+  }
+  switch (t.kind) {
+    case TermKind::kNothing:
+    case TermKind::kEmpty:
+      break;
+    case TermKind::kAll:
+      t.finite = false;
+      break;
+    case TermKind::kBytes:
+    case TermKind::kJsonText:
+      t.min_length = t.text.size();
+      if (t.kind == TermKind::kJsonText) {
+        for (char c : t.text) {
+          const auto b = static_cast<uint8_t>(c);
+          if (b == '"' || b == '\\' || b == '\b' || b == '\f' || b == '\n' || b == '\r' || b == '\t') {
+            t.min_length += 1;
+          } else if (b < 0x20) {
+            t.min_length += 5;
+          }
+        }
+      }
+      break;
+    case TermKind::kByteClass:
+    case TermKind::kTokens:
+      // A token counts as one byte: it takes at least one step to write.
+      t.min_length = 1;
+      break;
+    case TermKind::kSequence:
+      t.nullable = child(0).nullable && child(1).nullable;
+      t.min_length = Saturate(child(0).min_length + child(1).min_length);
+      break;
+    case TermKind::kChoice:
+      t.min_length = kMaxLength;
+      for (size_t i = 0; i < t.children.size(); ++i) {
+        t.nullable |= child(i).nullable;
+        t.min_length = std::min(t.min_length, child(i).min_length);
+      }
+      break;
+    case TermKind::kRepeat:
+      t.nullable = t.a == 0;
+      t.finite &= t.b != kUnbounded;
+      t.min_length = TimesSaturated(child(0).min_length, static_cast<uint64_t>(t.a));
+      t.counted |= t.a > small_count_ || (t.b != kUnbounded && t.b > small_count_);
+      break;
+    case TermKind::kCall: {
+      const Proc& p = procs_[static_cast<size_t>(t.a)];
+      t.finite = false;
+      t.nullable = p.nullable;
+      t.min_length = p.min_length;
+      break;
+    }
+    case TermKind::kAnd:
+      t.boolean = true;
+      t.counted = false;
+      t.nullable = true;
+      t.finite = false;
+      for (size_t i = 0; i < t.children.size(); ++i) {
+        t.finite |= child(i).finite;
+        t.nullable &= child(i).nullable;
+        t.min_length = std::max(t.min_length, child(i).min_length);  // a lower bound, until checked
+      }
+      break;
+    case TermKind::kNot:
+      t.boolean = true;
+      t.counted = false;
+      t.finite = false;
+      t.nullable = !child(0).nullable;
+      t.min_length = t.nullable ? 0 : 1;
+      break;
+    case TermKind::kMultiple: {
+      // Nullable when the remainder itself, scaled, is divisible.
+      const Multiple& m = multiples_[static_cast<size_t>(t.b)];
+      unsigned __int128 r = static_cast<uint64_t>(t.a) % m.modulus;
+      for (uint32_t i = 0; i < m.scale && r != 0; ++i) r = r * 10 % m.modulus;
+      t.finite = false;
+      t.nullable = r == 0;
+      t.min_length = t.nullable ? 0 : 1;
+      break;
+    }
+  }
+  if (t.nullable) t.min_length = 0;
+  return TermId(id);
+}
+
+TermId TermStore::Literal(std::string_view bytes, bool json) {
+  if (bytes.empty()) return Empty();
+  const TermKind kind = json ? TermKind::kJsonText : TermKind::kBytes;
+  if (bytes.size() <= kMaxLiteral) return Intern({.kind = kind, .text = bytes});
+  // Cut from the left, at character boundaries for decoded text; join from the right.
+  std::vector<std::string_view> pieces;
+  while (!bytes.empty()) {
+    size_t n = std::min(bytes.size(), kMaxLiteral);
+    while (json && n < bytes.size() && (static_cast<uint8_t>(bytes[n]) & 0xC0) == 0x80) --n;
+    pieces.push_back(bytes.substr(0, n));
+    bytes.remove_prefix(n);
+  }
+  TermId result = Intern({.kind = kind, .text = pieces.back()});
+  for (size_t i = pieces.size() - 1; i-- > 0;) {
+    result = Pair(Intern({.kind = kind, .text = pieces[i]}), result);
+  }
+  return result;
+}
+
+TermId TermStore::ByteClass(const ByteSet& bytes) {
+  if (bytes.empty()) return Nothing();
+  auto [it, added] =
+      byte_class_ids_.try_emplace(bytes, static_cast<uint32_t>(byte_classes_.size()));
+  if (added) byte_classes_.Append() = bytes;
+  return Intern({.kind = TermKind::kByteClass, .a = it->second});
+}
+
+TermId TermStore::Pair(TermId head, TermId rest) {
+  const TermId children[] = {head, rest};
+  return Intern({.kind = TermKind::kSequence, .children = children});
+}
+
+TermId TermStore::Sequence(TermId head, TermId rest) {
+  if (head == Nothing() || rest == Nothing()) return Nothing();
+  if (head == Empty()) return rest;
+  if (rest == Empty()) return head;
+  if (terms_[head.value].kind != TermKind::kSequence) return Pair(head, rest);
+  // (a b) c = a (b c): walk down the left spine, then build up from its end.
+  absl::InlinedVector<TermId, 8> heads;
+  while (terms_[head.value].kind == TermKind::kSequence) {
+    heads.push_back(terms_[head.value].children[0]);
+    head = terms_[head.value].children[1];
+  }
+  rest = Pair(head, rest);
+  for (size_t i = heads.size(); i-- > 0;) rest = Pair(heads[i], rest);
+  return rest;
+}
+
+TermId TermStore::Choice(std::span<const TermId> alternatives) {
+  if (alternatives.size() == 1) return alternatives[0];
+  absl::InlinedVector<TermId, 16> flat;
+  for (TermId id : alternatives) {
+    const Term& t = terms_[id.value];
+    if (t.kind == TermKind::kNothing) continue;
+    if (id == All()) return All();
+    if (t.kind == TermKind::kChoice && t.children.size() <= kMaxFlattened) {
+      flat.insert(flat.end(), t.children.begin(), t.children.end());
+    } else {
+      flat.push_back(id);
+    }
+  }
+  std::sort(flat.begin(), flat.end());
+  flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
+  if (flat.empty()) return Nothing();
+  if (flat.size() == 1) return flat[0];
+  // The empty text beside another nullable alternative adds nothing.
+  if (flat[0] == Empty()) {
+    for (size_t i = 1; i < flat.size(); ++i) {
+      if (terms_[flat[i].value].nullable) {
+        flat.erase(flat.begin());
+        break;
+      }
+    }
+    if (flat.size() == 1) return flat[0];
+  }
+  return Intern({.kind = TermKind::kChoice, .children = flat});
+}
+
+TermId TermStore::Repeat(TermId body, int64_t min, int64_t max) {
+  GM_DCHECK(0 <= min && min <= max);
+  if (max == 0 || body == Empty()) return Empty();
+  if (body == Nothing()) return min == 0 ? Empty() : Nothing();
+  if (body == All()) return All();
+  if (min == 1 && max == 1) return body;
+  const Term& t = terms_[body.value];
+  if (t.nullable) min = 0;
+  if (t.kind == TermKind::kRepeat && t.a == 0 && t.b == kUnbounded) return body;  // (x*){..} = x*
+  const TermId children[] = {body};
+  return Intern({.kind = TermKind::kRepeat, .children = children, .a = min, .b = max});
+}
+
+TermId TermStore::Call(ProcId proc) { return Intern({.kind = TermKind::kCall, .a = proc.value}); }
+
+TermId TermStore::RawAnd(std::span<const TermId> parts) {
+  absl::InlinedVector<TermId, 8> flat;
+  for (TermId id : parts) {
+    const Term& t = terms_[id.value];
+    if (id == Nothing()) return Nothing();
+    if (id == All()) continue;
+    if (t.kind == TermKind::kAnd) {
+      flat.insert(flat.end(), t.children.begin(), t.children.end());
+    } else {
+      flat.push_back(id);
+    }
+  }
+  std::sort(flat.begin(), flat.end());
+  flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
+  if (flat.empty()) return All();
+  if (flat.size() == 1) return flat[0];
+  if (flat[0] == Empty()) {
+    for (TermId id : flat) {
+      if (!terms_[id.value].nullable) return Nothing();
+    }
+    return Empty();
+  }
+  for (TermId id : flat) {
+    const Term& t = terms_[id.value];
+    if (t.kind == TermKind::kNot && std::ranges::binary_search(flat, t.children[0])) {
+      return Nothing();
+    }
+  }
+  return Intern({.kind = TermKind::kAnd, .children = flat});
+}
+
+TermId TermStore::RawNot(TermId part) {
+  if (part == Nothing()) return All();
+  if (part == All()) return Nothing();
+  const Term& t = terms_[part.value];
+  if (t.kind == TermKind::kNot) return t.children[0];
+  const TermId children[] = {part};
+  return Intern({.kind = TermKind::kNot, .children = children});
+}
+
+TermId TermStore::And(std::span<const TermId> parts) { return Checked(RawAnd(parts)); }
+TermId TermStore::Not(TermId part) { return Checked(RawNot(part)); }
+
+TermId TermStore::MultipleOf(const Multiple& multiple, uint64_t remainder) {
+  if (multiple.modulus == 1) return All();
+  size_t index = 0;
+  while (index < multiples_.size() && !(multiples_[index] == multiple)) ++index;
+  if (index == multiples_.size()) multiples_.Append() = multiple;
+  return Intern({.kind = TermKind::kMultiple,
+                 .a = static_cast<int64_t>(remainder),
+                 .b = static_cast<int64_t>(index)});
+}
+
+TermId TermStore::Tokens(const TokenSet& tokens) {
+  if (tokens.ids.empty() && !tokens.excluded) return Nothing();
+  size_t index = 0;
+  while (index < token_sets_.size() && !(*token_sets_[index] == tokens)) ++index;
+  if (index == token_sets_.size()) {
+    token_set_storage_.push_back(std::make_unique<TokenSet>(tokens));
+    token_sets_.Append() = token_set_storage_.back().get();
+  }
+  return Intern({.kind = TermKind::kTokens, .a = static_cast<int64_t>(index)});
+}
+
+ProcId TermStore::AddProc(bool nullable, uint64_t min_length) {
+  const ProcId id(static_cast<uint32_t>(procs_.size()));
+  Proc& p = procs_.Append();
+  p.nullable = nullable;
+  p.min_length = min_length;
+  return id;
+}
+
+ProcId TermStore::ProcOf(TermId body) {
+  auto [it, added] = procs_by_body_.try_emplace(body.value);
+  if (added) {
+    const Term& t = terms_[body.value];
+    it->second = AddProc(t.nullable, t.min_length);
+    procs_[it->second.value].body = body;
+  }
+  return it->second;
+}
+
+std::vector<ProcId>* TermStore::FindGroup(const std::string& description) {
+  auto it = groups_.find(description);
+  return it == groups_.end() ? nullptr : &it->second;
+}
+
+void TermStore::AddGroup(std::string description, std::vector<ProcId> procs) {
+  groups_.emplace(std::move(description), std::move(procs));
+}
+
+size_t TermStore::memory_bytes() const {
+  return memory_.bytes() + terms_.bytes() + procs_.bytes() + table_.size() * 4 +
+         characters_.size() * 128 + byte_class_ids_.size() * 48 + raw_.size() * 24 +
+         known_.size() * 8;
+}
+
+TermId TermStore::FarTerm(TermId id) {
+  const Term& t = terms_[id.value];
+  if (!t.counted) return id;
+  const uint32_t far = t.far.load(std::memory_order_acquire);
+  if (far != 0) return TermId(far);
+  std::lock_guard lock(mutex_);
+  return MakeFar(id);
+}
+
+// Children before parents, on an explicit stack; each term's result is remembered in it.
+TermId TermStore::MakeFar(TermId id) {
+  std::vector<TermId> todo = {id};
+  auto far_of = [&](TermId t) {
+    const Term& term = terms_[t.value];
+    return term.counted ? TermId(term.far.load(std::memory_order_relaxed)) : t;
+  };
+  while (!todo.empty()) {
+    const TermId top = todo.back();
+    Term& t = terms_[top.value];
+    if (far_of(top).value != 0) {
+      todo.pop_back();
+      continue;
+    }
+    const size_t before = todo.size();
+    for (TermId c : t.children) {
+      if (far_of(c).value == 0) todo.push_back(c);
+    }
+    if (todo.size() > before) continue;
+    todo.pop_back();
+    absl::InlinedVector<TermId, 8> children;
+    for (TermId c : t.children) children.push_back(far_of(c));
+    TermId result = top;
+    switch (t.kind) {
+      case TermKind::kSequence:
+        result = Sequence(children[0], children[1]);
+        break;
+      case TermKind::kChoice:
+        result = Choice(children);
+        break;
+      case TermKind::kRepeat: {
+        // Within a token's length neither a lower bound of small_count + 1 nor an upper one over
+        // small_count can be reached, since each round takes a byte.
+        const bool far = t.b != kUnbounded && t.b > small_count_;
+        result = Repeat(children[0], std::min(t.a, small_count_ + 1), far ? kUnbounded : t.b);
+        break;
+      }
+      default:
+        break;
+    }
+    terms_[top.value].far.store(result.value, std::memory_order_release);
+  }
+  return far_of(id);
+}
+
+std::string TermStore::ToString(TermId id) const {
+  // Parts of the text and terms still to print, last first.
+  struct Piece {
+    TermId term;
+    std::string text;
+    bool is_text;
+  };
+  std::vector<Piece> todo = {{id, "", false}};
+  std::string out;
+  auto text = [&](std::string s) { todo.push_back({TermId(), std::move(s), true}); };
+  auto list = [&](const Term& t, std::string_view separator) {
+    text(")");
+    for (size_t i = t.children.size(); i-- > 0;) {
+      todo.push_back({t.children[i], "", false});
+      if (i > 0) text(std::string(separator));
+    }
+    text("(");
+  };
+  while (!todo.empty()) {
+    Piece piece = std::move(todo.back());
+    todo.pop_back();
+    if (piece.is_text) {
+      out += piece.text;
+      continue;
+    }
+    const Term& t = terms_[piece.term.value];
+    switch (t.kind) {
+      case TermKind::kNothing:
+        out += "nothing";
+        break;
+      case TermKind::kEmpty:
+        out += "\"\"";
+        break;
+      case TermKind::kAll:
+        out += "all";
+        break;
+      case TermKind::kBytes:
+        out += "\"" + Printable(t.text) + "\"";
+        break;
+      case TermKind::kJsonText:
+        out += "json\"" + Printable(t.text) + "\"";
+        break;
+      case TermKind::kByteClass: {
+        out += "[";
+        byte_classes_[static_cast<size_t>(t.a)].ForEachRange([&](uint8_t lo, uint8_t hi) {
+          out += Printable(std::string(1, static_cast<char>(lo)));
+          if (hi > lo) out += "-" + Printable(std::string(1, static_cast<char>(hi)));
+        });
+        out += "]";
+        break;
+      }
+      case TermKind::kSequence:
+        list(t, " ");
+        break;
+      case TermKind::kChoice:
+        list(t, " | ");
+        break;
+      case TermKind::kRepeat:
+        text("{" + std::to_string(t.a) + "," + (t.b == kUnbounded ? "" : std::to_string(t.b)) + "}");
+        todo.push_back({t.children[0], "", false});
+        break;
+      case TermKind::kCall:
+        out += "call" + std::to_string(t.a);
+        break;
+      case TermKind::kAnd:
+        list(t, " & ");
+        break;
+      case TermKind::kNot:
+        list(t, "");
+        text("!");
+        break;
+      case TermKind::kMultiple: {
+        const Multiple& m = multiples_[static_cast<size_t>(t.b)];
+        out += "multiple(" + std::to_string(t.a) + "," + std::to_string(m.modulus) + "," +
+               std::to_string(m.scale) + ")";
+        break;
+      }
+      case TermKind::kTokens:
+        out += "tokens" + std::to_string(t.a);
+        break;
+    }
+  }
+  return out;
+}
+
+}  // namespace grammask::internal

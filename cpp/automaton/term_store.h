@@ -1,0 +1,215 @@
+// Automaton states as hash-consed expressions over bytes and calls.
+//
+// A *term* is an expression whose language is what a rule may still match: a rule's body at first,
+// what is left of it after some bytes later. Terms are states: equal terms have one id, and the
+// derivative of a term by a byte is again a term, made when it is first asked for. So an automaton
+// is deterministic, exists only as far as a text has gone into it, and equal parts of different
+// rules and grammars are one state with one set of cached results.
+//
+// Invariant: every term but Nothing() matches some text. Terms are immutable; what is derived from
+// one (its edges) is added once and published atomically.
+//
+// Thread-safety: functions marked "lock" need mutex() held; the others may run at any time on ids
+// that this thread got from a locked call or through an atomic.
+#ifndef GRAMMASK_AUTOMATON_TERM_STORE_H_
+#define GRAMMASK_AUTOMATON_TERM_STORE_H_
+
+#include <absl/container/flat_hash_map.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/byte_set.h"
+#include "base/code_point_set.h"
+#include "base/ids.h"
+#include "base/status.h"
+#include "grammar/ast.h"
+
+namespace grammask::internal {
+
+enum class TermKind : uint8_t {
+  kNothing,    // no text
+  kEmpty,      // the empty text
+  kAll,        // every byte string
+  kBytes,      // a literal of 1..kMaxLiteral bytes
+  kJsonText,   // the same for decoded text in any JSON spelling; valid UTF-8
+  kByteClass,  // one byte of a set
+  kSequence,   // two children: a head that is no sequence, and the rest
+  kChoice,     // two or more children, ascending ids
+  kRepeat,     // one child, min..max times; the child is not nullable unless min is 0
+  kCall,       // a procedure
+  kAnd,        // two or more children, ascending ids
+  kNot,        // one child
+  kMultiple,   // digits, dots skipped: (remainder, then digits) * 10^scale divisible by modulus
+  kTokens,     // one token by id
+};
+
+// Bytes lo..hi lead to the state `to`.
+struct ByteEdge {
+  uint8_t lo, hi;
+  TermId to;
+};
+// A call of `proc` leads to the state `to`.
+struct CallEdge {
+  ProcId proc;
+  TermId to;
+};
+// One token of `tokens` (an index of token_set()) leads to the state `to`.
+struct TokenEdge {
+  uint32_t tokens;
+  TermId to;
+};
+
+// All that can be read in a state.
+struct Expansion {
+  std::span<const ByteEdge> bytes;    // ascending, disjoint
+  std::span<const CallEdge> calls;    // ascending, each procedure once
+  std::span<const TokenEdge> tokens;  // each set once
+  // Of `bytes`, the edge that only spells a character of a JSON string in another way (the
+  // backslash where `a` may also be \u0061), or no byte. What it leads to is never forced.
+  int16_t spelling_byte = -1;
+};
+
+struct Term {
+  TermKind kind = TermKind::kNothing;
+  bool nullable = false;
+  bool boolean = false;    // kAnd or kNot in it
+  bool counted = false;    // a repeat in it, outside kAnd and kNot, has a bound over kSmallCount
+  bool finite = true;      // its texts have a greatest length (false also where that is not seen)
+  uint32_t hash = 0;
+  // Length of the shortest text, in bytes; saturates at kMaxLength. Exact for all terms that a
+  // locked call returned, save where deciding it went over Limits::max_regular_states.
+  uint64_t min_length = 0;
+  std::span<const TermId> children;  // kSequence kChoice kRepeat kAnd kNot
+  std::string_view text;             // kBytes kJsonText
+  // kRepeat: bounds. kMultiple: remainder, and an index of multiple(). kCall: procedure.
+  // kByteClass: an index of byte_class(). kTokens: an index of token_set().
+  int64_t a = 0, b = 0;
+  std::atomic<const Expansion*> expansion = nullptr;
+  std::atomic<uint32_t> far = 0;                // FarTerm(), once known
+  std::atomic<const void*> attachment = nullptr;  // the mask stage's level-1 mask of this state
+};
+
+// A rule as states call it.
+struct Proc {
+  TermId body;
+  bool nullable = false;
+  uint64_t min_length = 0;
+};
+
+inline constexpr uint64_t kMaxLength = uint64_t{1} << 60;
+
+class TermStore {
+ public:
+  static constexpr size_t kMaxLiteral = 32;
+  // A repeat bound over this makes a term "counted": far from the bound it shares masks with the
+  // term of no bound. Set to the longest token's length, since no mask looks further.
+  TermStore(const Limits& limits, int64_t small_count);
+
+  std::mutex& mutex() const { return mutex_; }
+
+  static constexpr TermId Nothing() { return TermId(0); }
+  static constexpr TermId Empty() { return TermId(1); }
+  static constexpr TermId All() { return TermId(2); }
+
+  // Constructors; lock. They simplify, and return the one id of the result.
+  TermId Literal(std::string_view bytes, bool json);
+  TermId ByteClass(const ByteSet& bytes);
+  TermId Sequence(TermId head, TermId rest);
+  TermId Choice(std::span<const TermId> alternatives);
+  TermId Repeat(TermId body, int64_t min, int64_t max);
+  TermId Call(ProcId proc);
+  TermId And(std::span<const TermId> parts);  // Nothing() when it matches no text
+  TermId Not(TermId part);                    // likewise
+  TermId MultipleOf(const Multiple& multiple, uint64_t remainder);
+  TermId Tokens(const TokenSet& tokens);
+  // One character of the set, in UTF-8 or in any JSON spelling; remembered per set.
+  TermId Character(const CodePointSet& characters, bool json);
+
+  // A new procedure; its body may be set later, but before any state that calls it is expanded.
+  ProcId AddProc(bool nullable, uint64_t min_length);
+  void SetBody(ProcId proc, TermId body) { procs_[proc.value].body = body; }
+  // The procedure with this body that is no part of a cycle; one for each body. Lock.
+  ProcId ProcOf(TermId body);
+  // Procedures of a recursive group, found again by the group's exact description. Lock.
+  std::vector<ProcId>* FindGroup(const std::string& description);
+  void AddGroup(std::string description, std::vector<ProcId> procs);
+
+  // The edges of a state; takes the lock when they are not there yet.
+  const Expansion& Expand(TermId id) {
+    const Expansion* e = terms_[id.value].expansion.load(std::memory_order_acquire);
+    if (e != nullptr) return *e;
+    std::lock_guard lock(mutex_);
+    return ExpandLocked(id);
+  }
+  const Expansion& ExpandLocked(TermId id);
+
+  // The state with every count that no token can reach made unbounded: it has the same level-1
+  // mask. Takes the lock when it is not known yet.
+  TermId FarTerm(TermId id);
+
+  const Term& term(TermId id) const { return terms_[id.value]; }
+  std::atomic<const void*>& attachment(TermId id) { return terms_[id.value].attachment; }
+  const Proc& proc(ProcId id) const { return procs_[id.value]; }
+  const ByteSet& byte_class(int64_t index) const { return byte_classes_[static_cast<size_t>(index)]; }
+  const TokenSet& token_set(uint32_t index) const { return *token_sets_[index]; }
+  const Multiple& multiple(int64_t index) const { return multiples_[static_cast<size_t>(index)]; }
+  size_t size() const { return terms_.size(); }
+  size_t memory_bytes() const;
+  int64_t small_count() const { return small_count_; }
+  // True once a question of emptiness went over Limits::max_regular_states; such a term is taken
+  // for not empty. Lock.
+  bool over_budget() const { return over_budget_; }
+  void clear_over_budget() { over_budget_ = false; }
+
+  // For debugging and tests: the term as an expression.
+  std::string ToString(TermId id) const;
+
+ private:
+  struct Key;
+  friend class Deriver;
+  friend class EmptinessSearch;
+
+  TermId Intern(const Key& key);
+  TermId Pair(TermId head, TermId rest);  // a kSequence as it stands
+  TermId RawAnd(std::span<const TermId> parts);
+  TermId RawNot(TermId part);
+  TermId Checked(TermId boolean);  // itself, or Nothing() when it matches no text
+  const Expansion* Derive(TermId id, bool raw);
+  const Expansion* RawExpansion(TermId id);
+  TermId HexTerm(std::span<const std::pair<uint32_t, uint32_t>> ranges, int digits);
+  TermId BuildCharacter(const CodePointSet& characters, bool json);
+  TermId Utf8Term(const CodePointSet& characters);
+  TermId MakeFar(TermId id);
+  void Grow();
+
+  const Limits limits_;
+  const int64_t small_count_;
+  mutable std::mutex mutex_;
+  BumpArena memory_;
+  StableVector<Term> terms_;
+  StableVector<Proc> procs_;
+  StableVector<ByteSet, 6> byte_classes_;
+  StableVector<Multiple, 6> multiples_;
+  std::vector<std::unique_ptr<TokenSet>> token_set_storage_;
+  StableVector<TokenSet*, 6> token_sets_;
+  std::vector<uint32_t> table_;  // open addressing over term ids; 0 is free
+  absl::flat_hash_map<ByteSet, uint32_t> byte_class_ids_;
+  absl::flat_hash_map<std::vector<uint32_t>, TermId> characters_;
+  absl::flat_hash_map<uint32_t, ProcId> procs_by_body_;
+  absl::flat_hash_map<std::string, std::vector<ProcId>> groups_;
+  // kAnd and kNot only: edges whose targets have not been checked; 1 known to match, 2 to match
+  // nothing.
+  absl::flat_hash_map<uint32_t, const Expansion*> raw_;
+  absl::flat_hash_map<uint32_t, uint8_t> known_;
+  bool over_budget_ = false;
+};
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_AUTOMATON_TERM_STORE_H_

@@ -1,0 +1,273 @@
+// A state of the automaton to its level-1 mask.
+//
+// The vocabulary's trie is walked from the state with an unknown context: every prefix that the
+// state can read is followed, all others are skipped with their whole subtree. A token that ends in
+// a live prefix is accepted. Where the procedure may be finished inside a token, the token's fate
+// hangs on the callers; what is left of it goes into a small residual trie, in which thousands of
+// tokens share a few hundred endings. In a JSON string `",` and `"},` leave `,` and `},`. Only
+// bytes are walked at the state itself: what it calls has masks of its own.
+//
+// A state that loops on a class of characters takes the class's slice with one OR and walks only
+// the tokens that are no such characters. States that differ only in counts no token can reach
+// share one mask (TermStore::FarTerm).
+//
+// Cost: about 4 ns a node walked: a state in a literal 0.1 us, a JSON string body 20 us once the
+// slice exists, a loop on an unseen class up to 1 ms. Tests: tests/mask/mask_test.cc against trying
+// every token; the exhaustive worlds.
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "mask/mask_cache.h"
+
+namespace grammask::internal {
+namespace {
+
+constexpr size_t kMaxList = 1024;     // tokens over which a bitmap is smaller and faster
+constexpr uint32_t kReference = 256;  // tokens below a node over which it is not spelled out
+constexpr int kWideLoop = 150;        // first bytes of a class that makes its slice worth having
+constexpr int kLoop = 30;             // the same for a class asked for again and again
+
+}  // namespace
+
+struct MaskCache::Draft {
+  std::vector<TokenId> accepted;
+  const uint32_t* slice = nullptr;
+  std::vector<uint32_t> escapes;  // nodes of the vocabulary's trie
+  std::vector<std::pair<std::string_view, TokenId>> residues;  // of slices' other tokens
+  std::vector<WalkLevel> stack;
+};
+
+// A state that loops on X: X{min,max} and then `rest`.
+struct MaskCache::Loop {
+  TermId x, rest;
+  int64_t max;
+};
+
+MaskCache::MaskCache(std::shared_ptr<const Vocab> vocab, SetTable* sets)
+    : vocab_(std::move(vocab)),
+      sets_(*sets),
+      terms_(sets->terms()),
+      words_((static_cast<size_t>(vocab_->size()) + 31) / 32) {}
+
+const Level1& MaskCache::OfState(TermId state) {
+  std::atomic<const void*>& slot = terms_.attachment(state);
+  if (const void* known = slot.load(std::memory_order_acquire)) {
+    return *static_cast<const Level1*>(known);
+  }
+  const TermId far = terms_.FarTerm(state);
+  const Level1* made = nullptr;
+  if (far != state) {
+    made = &OfState(far);  // once: a far state is its own
+  } else {
+    Draft draft;
+    if (!TakeSlice(state, &draft)) WalkState(state, &draft);
+    made = Store(draft);
+  }
+  const void* expected = nullptr;
+  if (!slot.compare_exchange_strong(expected, made, std::memory_order_acq_rel)) {
+    return *static_cast<const Level1*>(expected);
+  }
+  return *made;
+}
+
+void MaskCache::WalkState(TermId state, Draft* draft) {
+  const auto nodes = vocab_->nodes();
+  const auto tokens = vocab_->trie_tokens();
+  auto visit = [&](uint32_t i, SetId set) {
+    for (uint32_t t = nodes[i].tokens; t < nodes[i + 1].tokens; ++t) {
+      draft->accepted.push_back(tokens[t]);
+    }
+    if (!nodes[i].leaf && sets_.set(set).escaping) draft->escapes.push_back(i);
+  };
+  for (const ByteEdge& edge : terms_.Expand(state).bytes) {
+    SetId set;
+    for (int b = edge.lo; b <= edge.hi; ++b) {
+      const uint32_t child = vocab_->root_child(static_cast<uint8_t>(b));
+      if (child == 0) continue;
+      if (set == SetTable::Dead()) set = sets_.InUnknownContext(edge.to);
+      visit(child, set);
+      WalkTrie(nodes, child + 1, nodes[child].end, 1, sets_, set, &draft->stack, visit);
+    }
+  }
+}
+
+bool MaskCache::FindLoop(TermId state, Loop* loop) const {
+  const Term& t = terms_.term(state);
+  TermId head = state;
+  loop->rest = TermStore::Empty();
+  if (t.kind == TermKind::kSequence) {
+    head = t.children[0];
+    loop->rest = t.children[1];
+  }
+  const Term* h = &terms_.term(head);
+  if (h->kind == TermKind::kAnd) {
+    // X* less finitely many texts: always something left, so it takes what X* takes.
+    const Term* repeat = nullptr;
+    for (TermId c : h->children) {
+      const Term& part = terms_.term(c);
+      if (part.kind == TermKind::kNot && terms_.term(part.children[0]).finite) continue;
+      if (part.kind != TermKind::kRepeat || part.b != kUnbounded || repeat != nullptr) return false;
+      repeat = &part;
+    }
+    if (repeat == nullptr) return false;
+    h = repeat;
+  }
+  if (h->kind != TermKind::kRepeat) return false;
+  loop->x = h->children[0];
+  loop->max = h->b;
+  return true;
+}
+
+Slice* MaskCache::SliceOf(TermId x, bool likely) {
+  std::lock_guard lock(slice_mutex_);
+  SliceEntry& entry = slices_[x.value];
+  if (entry.tried) return entry.slice.get();
+  if (!likely && entry.asked++ == 0) return nullptr;
+  entry.tried = true;
+  entry.slice = Slice::Create(*vocab_, &terms_, x);
+  if (entry.slice != nullptr) bytes_ += entry.slice->memory_bytes();
+  return entry.slice.get();
+}
+
+bool MaskCache::TakeSlice(TermId state, Draft* draft) {
+  Loop loop;
+  if (!FindLoop(state, &loop)) return false;
+  ByteSet first;
+  for (const ByteEdge& e : terms_.Expand(loop.x).bytes) first.AddRange(e.lo, e.hi);
+  const bool likely = first.size() >= kWideLoop;
+  if (!likely && (first.size() < kLoop || loop.max == kUnbounded)) return false;
+  Slice* slice = SliceOf(loop.x, likely);
+  if (slice == nullptr) return false;
+  const bool near = loop.max < slice->longest();
+  if (near) {
+    // Tokens of more X than are left must be refused: nothing after the loop may read an X, and
+    // the procedure may not end there.
+    if (terms_.term(loop.rest).nullable) return false;
+    const Expansion& rest = terms_.Expand(loop.rest);
+    if (!rest.calls.empty()) return false;
+    for (const ByteEdge& e : rest.bytes) {
+      if (!(first & ByteSet::Range(e.lo, e.hi)).empty()) return false;
+    }
+  }
+  draft->slice = slice->UpTo(static_cast<uint64_t>(loop.max));
+  WalkOthers(state, slice->others(), draft);
+  return true;
+}
+
+void MaskCache::WalkOthers(TermId state, const TokenTrie& others, Draft* draft) {
+  if (others.empty()) return;
+  const std::span<const TrieNode> nodes = others.nodes;
+  std::vector<uint32_t> escapes;
+  auto visit = [&](uint32_t i, SetId set) {
+    for (uint32_t t = nodes[i].tokens; t < nodes[i + 1].tokens; ++t) {
+      draft->accepted.push_back(others.tokens[t]);
+    }
+    if (!nodes[i].leaf && sets_.set(set).escaping) escapes.push_back(i);
+  };
+  const Expansion& e = terms_.Expand(state);
+  size_t edge = 0;
+  SetId set;
+  for (uint32_t child = 1; child < nodes[0].end; child = nodes[child].end) {
+    const uint8_t byte = nodes[child].byte;
+    while (edge < e.bytes.size() && e.bytes[edge].hi < byte) {
+      ++edge;
+      set = SetTable::Dead();
+    }
+    if (edge == e.bytes.size()) break;
+    if (e.bytes[edge].lo > byte) continue;
+    if (set == SetTable::Dead()) set = sets_.InUnknownContext(e.bytes[edge].to);
+    visit(child, set);
+    WalkTrie(nodes, child + 1, nodes[child].end, 1, sets_, set, &draft->stack, visit);
+  }
+  for (uint32_t i : escapes) {
+    for (uint32_t t = nodes[i + 1].tokens; t < nodes[nodes[i].end].tokens; ++t) {
+      const TokenId token = others.tokens[t];
+      draft->residues.push_back({vocab_->bytes(token).substr(nodes[i].depth), token});
+    }
+  }
+}
+
+uint32_t* MaskCache::NewBitmap() {
+  std::lock_guard lock(mutex_);
+  bytes_ += words_ * 4;
+  return memory_.Allocate<uint32_t>(words_);
+}
+
+TokenMask MaskCache::Compact(std::vector<TokenId> list, std::span<const uint32_t* const> bitmaps) {
+  TokenMask mask;
+  if (bitmaps.size() > 1 || list.size() > kMaxList) {
+    uint32_t* bitmap = NewBitmap();
+    std::memset(bitmap, 0, words_ * 4);
+    for (const uint32_t* b : bitmaps) {
+      for (size_t w = 0; w < words_; ++w) bitmap[w] |= b[w];
+    }
+    for (TokenId t : list) {
+      bitmap[static_cast<uint32_t>(t) >> 5] |= uint32_t{1} << (static_cast<uint32_t>(t) & 31);
+    }
+    mask.bitmap = bitmap;
+    return mask;
+  }
+  if (!bitmaps.empty()) mask.bitmap = bitmaps[0];
+  if (list.empty()) return mask;
+  std::ranges::sort(list);
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+  std::lock_guard lock(mutex_);
+  mask.list = memory_.Copy(std::span<const TokenId>(list));
+  bytes_ += list.size() * 4;
+  return mask;
+}
+
+// What escaping tokens leave over: short lists are spelled out into the residual trie, long ones
+// kept as references into the vocabulary's trie. Tokens that the state accepts anyhow need neither.
+void MaskCache::AddEscapes(const Draft& draft, const std::vector<uint32_t>& accepted, Level1* out) {
+  const auto nodes = vocab_->nodes();
+  const auto tokens = vocab_->trie_tokens();
+  auto is_accepted = [&](TokenId t) {
+    return (accepted[static_cast<uint32_t>(t) >> 5] >> (static_cast<uint32_t>(t) & 31)) & 1;
+  };
+  std::vector<std::pair<std::string_view, TokenId>> residues;
+  for (const auto& [text, token] : draft.residues) {
+    if (!is_accepted(token)) residues.push_back({text, token});
+  }
+  std::vector<uint32_t> references;
+  for (uint32_t i : draft.escapes) {
+    const uint32_t from = nodes[i + 1].tokens, to = nodes[nodes[i].end].tokens;
+    if (to - from > kReference) {
+      references.push_back(i);
+      continue;
+    }
+    for (uint32_t t = from; t < to; ++t) {
+      if (is_accepted(tokens[t])) continue;
+      residues.push_back({vocab_->bytes(tokens[t]).substr(nodes[i].depth), tokens[t]});
+    }
+  }
+  auto trie = std::make_unique<TokenTrie>(BuildTokenTrie(std::move(residues)));
+  std::lock_guard lock(mutex_);
+  out->references = memory_.Copy(std::span<const uint32_t>(references));
+  if (trie->empty()) return;
+  bytes_ += trie->memory_bytes();
+  out->residual = trie.get();
+  tries_.push_back(std::move(trie));
+}
+
+const Level1* MaskCache::Store(const Draft& draft) {
+  Level1 result;
+  const uint32_t* bitmaps[] = {draft.slice};
+  result.accepted = Compact(draft.accepted, {bitmaps, draft.slice != nullptr ? 1u : 0u});
+  if (!draft.escapes.empty() || !draft.residues.empty()) {
+    std::vector<uint32_t> bits(words_);
+    if (draft.slice != nullptr) std::memcpy(bits.data(), draft.slice, words_ * 4);
+    for (TokenId t : draft.accepted) {
+      bits[static_cast<uint32_t>(t) >> 5] |= uint32_t{1} << (static_cast<uint32_t>(t) & 31);
+    }
+    AddEscapes(draft, bits, &result);
+  }
+  std::lock_guard lock(mutex_);
+  auto* stored = new (memory_.Allocate<Level1>(1)) Level1(result);
+  bytes_ += sizeof(Level1);
+  ++count_;
+  return stored;
+}
+
+}  // namespace grammask::internal

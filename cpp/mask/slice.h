@@ -1,0 +1,47 @@
+// Slices: the tokens that consist of characters of one kind.
+#ifndef GRAMMASK_MASK_SLICE_H_
+#define GRAMMASK_MASK_SLICE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "automaton/term_store.h"
+#include "mask/token_trie.h"
+#include "vocab/vocab.h"
+
+namespace grammask::internal {
+
+// For a term X whose texts are not prefixes of one another (one character of a class, in UTF-8 or in
+// JSON spellings): the tokens that are X repeated some whole number of times, by that number, and a
+// trie of all the other tokens. A state that loops on X takes the first with an OR and walks only
+// the second. Immutable but for bitmaps made on first need; thread-safe.
+class Slice {
+ public:
+  // nullopt-like (null) when some text of X begins another, or X is no regular class-like term.
+  static std::unique_ptr<Slice> Create(const Vocab& vocab, TermStore* terms, TermId x);
+  ~Slice();
+
+  // The tokens of 1..`most` X, as a bitmap of ceil(V/32) words.
+  const uint32_t* UpTo(uint64_t most);
+  int longest() const { return longest_; }  // greatest number of X in a token
+  const TokenTrie& others() const { return others_; }
+  size_t memory_bytes() const;
+
+ private:
+  Slice() = default;
+  size_t words_ = 0;
+  int longest_ = 0;
+  std::vector<TokenId> tokens_;    // ascending number of X
+  std::vector<uint32_t> ends_;     // ends_[n]: tokens of at most n X come before this index
+  TokenTrie others_;
+  std::vector<std::atomic<uint32_t*>> bitmaps_;  // by number, 0..longest_
+  std::mutex mutex_;
+};
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_MASK_SLICE_H_

@@ -1,0 +1,32 @@
+// A small preorder trie over some byte strings, in the form that WalkTrie takes.
+#ifndef GRAMMASK_MASK_TOKEN_TRIE_H_
+#define GRAMMASK_MASK_TOKEN_TRIE_H_
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "vocab/vocab.h"
+
+namespace grammask::internal {
+
+// nodes[0] is the root; a sentinel ends the nodes, as in Vocab. Empty when it holds no strings.
+struct TokenTrie {
+  std::vector<TrieNode> nodes;
+  std::vector<TokenId> tokens;
+
+  bool empty() const { return tokens.empty(); }
+  uint32_t node_count() const {
+    return nodes.empty() ? 0 : static_cast<uint32_t>(nodes.size() - 1);
+  }
+  size_t memory_bytes() const { return nodes.capacity() * sizeof(TrieNode) + tokens.capacity() * 4; }
+};
+
+// The trie of (string, token) pairs, in any order; strings not empty, at most 65,535 bytes; a token
+// that occurs twice with one string is kept once.
+TokenTrie BuildTokenTrie(std::vector<std::pair<std::string_view, TokenId>> entries);
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_MASK_TOKEN_TRIE_H_

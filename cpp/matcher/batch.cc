@@ -1,0 +1,114 @@
+// One call for many matchers.
+//
+// Rows are independent, so a pool fills them in any order; all arguments are checked first, so a
+// refused call has written nothing. The pool lives as long as the object, and no thread is made per
+// call. Tests: tests/matcher/batch_test.cc.
+#include <absl/container/flat_hash_set.h>
+
+#include <mutex>
+#include <thread>
+
+#include "base/thread_pool.h"
+#include "grammask/grammask.h"
+
+namespace grammask {
+namespace {
+
+std::string Who(size_t i) { return "batch fill: matcher " + std::to_string(i); }
+
+}  // namespace
+
+struct BatchGrammarMatcher::Impl {
+  explicit Impl(int threads) : pool(threads) {}
+  internal::ThreadPool pool;
+};
+
+BatchGrammarMatcher::BatchGrammarMatcher(int max_threads) {
+  const int half = static_cast<int>(std::thread::hardware_concurrency()) / 2;
+  impl_ = std::make_shared<Impl>(max_threads > 0 ? max_threads : std::max(half, 1));
+}
+
+Status BatchGrammarMatcher::FillNextTokenBitmask(std::span<GrammarMatcher* const> matchers,
+                                                 int32_t* mask, int64_t rows, int64_t row_words,
+                                                 int64_t stride_words,
+                                                 std::span<const int32_t> indices) {
+  if (!indices.empty() && indices.size() != matchers.size()) {
+    return InvalidArgument("batch fill: " + std::to_string(indices.size()) + " indices for " +
+                           std::to_string(matchers.size()) + " matchers");
+  }
+  absl::flat_hash_set<const GrammarMatcher*> seen;
+  absl::flat_hash_set<int64_t> seen_rows;
+  for (size_t i = 0; i < matchers.size(); ++i) {
+    const int64_t row = indices.empty() ? static_cast<int64_t>(i) : indices[i];
+    if (row < 0 || row >= rows) {
+      return OutOfRange(Who(i) + ": row " + std::to_string(row) + " of a bitmask with " +
+                        std::to_string(rows) + " rows");
+    }
+    if (matchers[i]->mask_words() != row_words) {
+      return InvalidArgument(Who(i) + ": the bitmask has " + std::to_string(row_words) +
+                             " words a row; this matcher's vocabulary needs " +
+                             std::to_string(matchers[i]->mask_words()));
+    }
+    if (!seen.insert(matchers[i]).second) {
+      return InvalidArgument(Who(i) + " stands in the batch twice");
+    }
+    if (!seen_rows.insert(row).second) {
+      return InvalidArgument(Who(i) + ": row " + std::to_string(row) + " is filled twice");
+    }
+    if (matchers[i]->HasStopped()) {
+      return FailedPrecondition(Who(i) + " has terminated: a stop token was accepted");
+    }
+  }
+  std::mutex mutex;
+  Status failure;
+  impl_->pool.ForEach(matchers.size(), [&](size_t i) {
+    const int64_t row = indices.empty() ? static_cast<int64_t>(i) : indices[i];
+    auto filled = matchers[i]->FillNextTokenBitmask(mask + row * stride_words);
+    if (!filled.ok()) {
+      std::lock_guard lock(mutex);
+      failure = filled.status();
+    }
+  });
+  return failure;
+}
+
+std::vector<bool> BatchGrammarMatcher::AcceptToken(std::span<GrammarMatcher* const> matchers,
+                                                   std::span<const int32_t> tokens) {
+  std::vector<bool> accepted;
+  accepted.reserve(matchers.size());
+  for (size_t i = 0; i < matchers.size(); ++i) {
+    accepted.push_back(i < tokens.size() && matchers[i]->AcceptToken(tokens[i]));
+  }
+  return accepted;
+}
+
+std::vector<bool> BatchGrammarMatcher::AcceptString(std::span<GrammarMatcher* const> matchers,
+                                                    std::span<const std::string> strings) {
+  std::vector<bool> accepted;
+  accepted.reserve(matchers.size());
+  for (size_t i = 0; i < matchers.size(); ++i) {
+    accepted.push_back(i < strings.size() && matchers[i]->AcceptString(strings[i]));
+  }
+  return accepted;
+}
+
+Status BatchGrammarMatcher::Rollback(std::span<GrammarMatcher* const> matchers,
+                                     std::span<const int> steps) {
+  if (steps.size() != matchers.size()) {
+    return InvalidArgument("batch rollback: " + std::to_string(steps.size()) + " counts for " +
+                           std::to_string(matchers.size()) + " matchers");
+  }
+  for (size_t i = 0; i < matchers.size(); ++i) {
+    if (steps[i] < 0 || steps[i] > matchers[i]->history_size()) {
+      return OutOfRange("batch rollback: matcher " + std::to_string(i) + " cannot go back " +
+                        std::to_string(steps[i]) + " steps: its history has " +
+                        std::to_string(matchers[i]->history_size()));
+    }
+  }
+  for (size_t i = 0; i < matchers.size(); ++i) {
+    if (Status s = matchers[i]->Rollback(steps[i]); !s.ok()) return s;
+  }
+  return {};
+}
+
+}  // namespace grammask

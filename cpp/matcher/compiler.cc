@@ -1,0 +1,200 @@
+// Sources to compiled grammars, and the cache of them.
+//
+// Compiling is a front end and then placing the grammar in the compiler's tables; masks come on
+// first need. The cache maps source and options, in full, to compiled grammars; requests for a key
+// that is being compiled wait for it, and over the limit the least recently used go first. Errors
+// are not kept. Tests: tests/matcher/compiler_test.cc.
+#include <absl/container/flat_hash_map.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <list>
+#include <mutex>
+
+#include "base/thread_pool.h"
+#include "matcher/engine.h"
+#include "matcher/sources.h"
+
+namespace grammask {
+namespace {
+
+// Least recently used compiled grammars by key. Thread-safe.
+class GrammarCache {
+ public:
+  explicit GrammarCache(int64_t limit) : limit_(limit) {}
+
+  // The grammar of `key`, from the cache or made by `compile` on this thread.
+  template <class Compile>
+  StatusOr<CompiledGrammar> Get(const std::string& key, Compile&& compile) {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      auto it = index_.find(key);
+      if (it == index_.end()) break;
+      if (it->second->grammar.has_value()) {
+        order_.splice(order_.begin(), order_, it->second);
+        return *it->second->grammar;
+      }
+      ready_.wait(lock);
+    }
+    order_.push_front({key, std::nullopt, 0});
+    index_.emplace(key, order_.begin());
+    lock.unlock();
+    StatusOr<CompiledGrammar> made = compile();
+    lock.lock();
+    // The entry is still there: only finished ones are evicted or cleared.
+    auto entry = index_.find(key)->second;
+    if (made.ok()) {
+      entry->grammar = *made;
+      entry->bytes = static_cast<int64_t>(key.size() + made->memory_size_bytes());
+      bytes_ += entry->bytes;
+      Evict();
+    } else {
+      index_.erase(key);
+      order_.erase(entry);
+    }
+    ready_.notify_all();
+    return made;
+  }
+
+  void Clear() {
+    std::lock_guard lock(mutex_);
+    for (auto it = order_.begin(); it != order_.end();) {
+      if (it->grammar.has_value()) {
+        it = Erase(it);
+      } else {
+        ++it;
+      }
+    }
+  }
+
+  int64_t bytes() const {
+    std::lock_guard lock(mutex_);
+    return bytes_;
+  }
+
+ private:
+  struct Entry {
+    std::string key;
+    std::optional<CompiledGrammar> grammar;  // empty while it is being made
+    int64_t bytes;
+  };
+
+  std::list<Entry>::iterator Erase(std::list<Entry>::iterator it) {
+    bytes_ -= it->bytes;
+    index_.erase(it->key);
+    return order_.erase(it);
+  }
+
+  void Evict() {
+    if (limit_ < 0) return;
+    for (auto it = order_.end(); bytes_ > limit_ && it != order_.begin();) {
+      --it;
+      if (it->grammar.has_value()) it = Erase(it);
+    }
+  }
+
+  const int64_t limit_;
+  mutable std::mutex mutex_;
+  std::condition_variable ready_;
+  std::list<Entry> order_;  // most recently used first
+  absl::flat_hash_map<std::string, std::list<Entry>::iterator> index_;
+  int64_t bytes_ = 0;
+};
+
+std::string SchemaKey(std::string_view schema, const SchemaOptions& o) {
+  std::string key = "schema:";
+  key += o.any_whitespace ? 'w' : '-';
+  key += o.strict_mode ? 's' : '-';
+  key += o.any_order ? 'o' : '-';
+  key += o.indent.has_value() ? std::to_string(*o.indent) : "n";
+  key += ',';
+  key += o.max_whitespace_cnt.has_value() ? std::to_string(*o.max_whitespace_cnt) : "n";
+  key += ',';
+  if (o.separators.has_value()) {
+    key += std::to_string(o.separators->first.size()) + ':' + o.separators->first +
+           o.separators->second;
+  }
+  key += '\0';
+  return key.append(schema);
+}
+
+}  // namespace
+
+struct GrammarCompiler::Impl {
+  Impl(TokenizerInfo t, const CompilerOptions& o)
+      : tokenizer(std::move(t)),
+        options(o),
+        hub(std::make_shared<internal::EngineHub>(tokenizer.vocab(), o.limits)),
+        cache(o.cache_limit_bytes) {}
+
+  template <class Parse>
+  StatusOr<CompiledGrammar> Compile(const std::string& key, Parse&& parse) {
+    auto compile = [&]() -> StatusOr<CompiledGrammar> {
+      const auto start = std::chrono::steady_clock::now();
+      hub->CheckBudget(*hub->Current());
+      StatusOr<Grammar> grammar = parse();
+      if (!grammar.ok()) return grammar.status();
+      auto impl = std::make_shared<CompiledGrammar::Impl>(*grammar, tokenizer, hub);
+      if (auto placed = impl->Place(); !placed.ok()) return placed.status();
+      impl->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      return CompiledGrammar(std::move(impl));
+    };
+    return options.cache_enabled ? cache.Get(key, compile) : compile();
+  }
+
+  const TokenizerInfo tokenizer;
+  const CompilerOptions options;
+  const std::shared_ptr<internal::EngineHub> hub;
+  GrammarCache cache;
+};
+
+StatusOr<GrammarCompiler> GrammarCompiler::Create(const TokenizerInfo& tokenizer,
+                                                  const CompilerOptions& options) {
+  if (options.cache_limit_bytes < -1) {
+    return InvalidArgument("cache_limit_bytes is " + std::to_string(options.cache_limit_bytes) +
+                           "; use -1 for no limit, or a number of bytes");
+  }
+  if (options.max_threads < 1) {
+    return InvalidArgument("max_threads is " + std::to_string(options.max_threads) +
+                           "; at least 1 is needed");
+  }
+  return GrammarCompiler(std::make_shared<Impl>(tokenizer, options));
+}
+
+StatusOr<CompiledGrammar> GrammarCompiler::CompileJsonSchema(std::string_view schema,
+                                                             const SchemaOptions& options) {
+  const std::string key = impl_->options.cache_enabled ? SchemaKey(schema, options) : std::string();
+  return impl_->Compile(
+      key, [&] { return Grammar::FromJsonSchema(schema, options, impl_->options.limits); });
+}
+
+StatusOr<CompiledGrammar> GrammarCompiler::CompileBuiltinJson() {
+  return impl_->Compile("json",
+                        []() -> StatusOr<Grammar> { return Grammar::BuiltinJson(); });
+}
+
+StatusOr<CompiledGrammar> GrammarCompiler::CompileRegex(std::string_view regex) {
+  return impl_->Compile("regex:" + std::string(regex),
+                        [&] { return Grammar::FromRegex(regex, impl_->options.limits); });
+}
+
+StatusOr<CompiledGrammar> GrammarCompiler::CompileEbnf(std::string_view ebnf,
+                                                       std::string_view root_rule) {
+  std::string key = "ebnf:" + std::string(root_rule);
+  key += '\0';
+  key += ebnf;
+  return impl_->Compile(key, [&] {
+    return internal::EbnfFor(ebnf, root_rule, &impl_->tokenizer, impl_->options.limits);
+  });
+}
+
+StatusOr<CompiledGrammar> GrammarCompiler::CompileGrammar(const Grammar& grammar) {
+  const std::string key = impl_->options.cache_enabled ? "grammar:" + grammar.ToString() : "";
+  return impl_->Compile(key, [&]() -> StatusOr<Grammar> { return grammar; });
+}
+
+void GrammarCompiler::ClearCache() { impl_->cache.Clear(); }
+int64_t GrammarCompiler::cache_size_bytes() const { return impl_->cache.bytes(); }
+int64_t GrammarCompiler::cache_limit_bytes() const { return impl_->options.cache_limit_bytes; }
+
+}  // namespace grammask

@@ -1,0 +1,92 @@
+// What the grammars of one compiler share: automaton states, parser sets and masks; and how that is
+// kept within its budget.
+#ifndef GRAMMASK_MATCHER_ENGINE_H_
+#define GRAMMASK_MATCHER_ENGINE_H_
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "automaton/term_store.h"
+#include "grammask/grammask.h"
+#include "grammask/limits.h"
+#include "grammar/ast.h"
+#include "mask/mask_cache.h"
+#include "parser/set_table.h"
+#include "vocab/vocab.h"
+
+namespace grammask::internal {
+
+// One generation of shared tables. Everything in it only grows; when it is over its budget the hub
+// starts the next generation, and this one goes when the last matcher has left it. Thread-safe.
+struct Engine {
+  Engine(std::shared_ptr<const Vocab> vocabulary, const Limits& limits, uint64_t generation_number)
+      : vocab(std::move(vocabulary)),
+        generation(generation_number),
+        budget(limits.arena_bytes),
+        terms(limits, vocab->max_token_bytes()),
+        sets(&terms),
+        masks(vocab, &sets) {}
+
+  size_t memory_bytes();
+
+  const std::shared_ptr<const Vocab> vocab;
+  const uint64_t generation;
+  std::atomic<size_t> budget;  // grows when what is in use alone needs more
+  TermStore terms;
+  SetTable sets;
+  MaskCache masks;
+};
+
+// The current generation. Thread-safe.
+class EngineHub {
+ public:
+  EngineHub(std::shared_ptr<const Vocab> vocab, const Limits& limits);
+
+  std::shared_ptr<Engine> Current();
+  // The number of the current generation: one atomic read, to see whether to move on.
+  uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+  // Starts a new generation when `engine` is the current one and over its budget.
+  void CheckBudget(Engine& engine);
+  const Limits& limits() const { return limits_; }
+
+ private:
+  const std::shared_ptr<const Vocab> vocab_;
+  const Limits limits_;
+  std::mutex mutex_;
+  std::shared_ptr<Engine> current_;
+  std::atomic<uint64_t> generation_ = 0;
+};
+
+// A grammar within one generation.
+struct Placed {
+  std::shared_ptr<Engine> engine;
+  TermId root;
+  SetId start;
+};
+
+}  // namespace grammask::internal
+
+namespace grammask {
+
+struct CompiledGrammar::Impl {
+  Impl(Grammar g, TokenizerInfo t, std::shared_ptr<internal::EngineHub> h)
+      : grammar(std::move(g)), tokenizer(std::move(t)), hub(std::move(h)) {}
+
+  // Places the grammar in the current generation, unless it is there already.
+  StatusOr<std::shared_ptr<const internal::Placed>> Place();
+
+  const Grammar grammar;
+  const TokenizerInfo tokenizer;
+  const std::shared_ptr<internal::EngineHub> hub;
+  double seconds = 0;
+  size_t own_bytes = 0;  // what placing it added to the tables, about, and the grammar itself
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<const internal::Placed> placed_;
+};
+
+}  // namespace grammask
+
+#endif  // GRAMMASK_MATCHER_ENGINE_H_

@@ -1,0 +1,20 @@
+// Public options to those of the front ends.
+#ifndef GRAMMASK_MATCHER_SOURCES_H_
+#define GRAMMASK_MATCHER_SOURCES_H_
+
+#include <string_view>
+
+#include "grammask/grammask.h"
+#include "grammar/json_schema.h"
+
+namespace grammask::internal {
+
+JsonSchemaOptions ToInternal(const SchemaOptions& options);
+
+// Grammar::FromEbnf, with token texts (<think>) looked up in `tokenizer` where there is one.
+StatusOr<grammask::Grammar> EbnfFor(std::string_view ebnf, std::string_view root_rule,
+                                    const TokenizerInfo* tokenizer, const Limits& limits);
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_MATCHER_SOURCES_H_

@@ -1,0 +1,174 @@
+// Parser states: interned sets of items.
+//
+// An *item* is a state of the automaton (a term) and where to go on once that term is finished: a
+// return, which names the set in which the item's procedure was called, and the procedure. Several
+// items in one set are the threads of a nondeterministic parse. Equal sets have one id, so a set is
+// an Earley set whose origins are ids instead of positions, and at the same time a persistent stack
+// that all threads, forks and rollbacks share.
+//
+// Thread-safety: functions marked "lock" need TermStore::mutex(); the others may run at any time on
+// ids that this thread got from this table. Reads of what exists take no lock.
+#ifndef GRAMMASK_PARSER_SET_TABLE_H_
+#define GRAMMASK_PARSER_SET_TABLE_H_
+
+#include <absl/container/flat_hash_map.h>
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "automaton/term_store.h"
+#include "base/arena.h"
+#include "base/ids.h"
+
+namespace grammask::internal {
+
+// Where a finished term goes on.
+//   kBottom   nowhere: the text is complete.
+//   kUnknown  in a context that is not known (the mask stage asks what a state alone can take).
+//   kSelf|p   within items of a set: the set itself waits for procedure p.
+//   others    an entry of the table of returns: (set, procedure).
+inline constexpr RetId kBottom{0};
+inline constexpr RetId kUnknown{1};
+inline constexpr uint32_t kSelf = uint32_t{1} << 31;
+
+struct Item {
+  TermId term;
+  RetId ret;
+  friend constexpr auto operator<=>(const Item&, const Item&) = default;
+};
+
+// An item that waits for `proc`, as it will be once that is finished.
+struct Waiter {
+  ProcId proc;
+  TermId to;
+  RetId ret;
+  friend constexpr auto operator<=>(const Waiter&, const Waiter&) = default;
+};
+
+// An item that waits for one token of a token set.
+struct TokenItem {
+  uint32_t tokens;
+  TermId to;
+  RetId ret;
+};
+
+// A byte's class: bytes of one class lead to one set. Shared by all sets whose only item is in one
+// state.
+struct ClassMap {
+  uint8_t class_of[256];             // 0: no set; else 1..count
+  std::span<const uint8_t> example;  // by class - 1: some byte of it
+};
+
+// What a set can do; made when it is first asked for.
+struct SetBody {
+  std::span<const Item> items;          // the kernel, then predictions
+  std::span<const Waiter> waiters;      // ascending
+  std::span<const TokenItem> tokens;
+  const ClassMap* classes = nullptr;
+  std::atomic<uint32_t>* targets = nullptr;  // by class - 1; kNotYet until stepped
+};
+
+struct Set {
+  std::span<const Item> kernel;  // ascending, unique; finished items of known returns are left out
+  uint32_t hash = 0;
+  bool accepting = false;  // the text may end here
+  bool escaping = false;   // an item of unknown context is finished here
+  std::atomic<const SetBody*> body = nullptr;
+  std::atomic<const void*> attachment = nullptr;  // the mask stage's level-2 mask of this set
+};
+
+class SetTable {
+ public:
+  static constexpr uint32_t kNotYet = UINT32_MAX;
+  static constexpr SetId Dead() { return SetId(0); }
+
+  explicit SetTable(TermStore* terms);
+
+  // The set in which parsing begins at `root`.
+  SetId Start(TermId root);
+  // The set of the one item (term, unknown context); escaping when the term is nullable.
+  SetId InUnknownContext(TermId term);
+
+  // The set after one more byte; Dead() when it cannot come.
+  SetId Step(SetId set, uint8_t byte) {
+    const SetBody& body = Body(set);
+    const uint8_t c = body.classes->class_of[byte];
+    if (c == 0) return Dead();
+    const uint32_t to = body.targets[c - 1].load(std::memory_order_acquire);
+    return to != kNotYet ? SetId(to) : StepSlow(set, byte);
+  }
+  // The set after all of `bytes`; Dead() when they cannot come.
+  SetId Run(SetId set, std::string_view bytes) {
+    for (char b : bytes) {
+      set = Step(set, static_cast<uint8_t>(b));
+      if (set == Dead()) break;
+    }
+    return set;
+  }
+  // The set after the token `id`: by its bytes where `text` holds them, by token items, or both.
+  // `is_plain`: the token is neither special nor a stop token (what excluding sets admit).
+  SetId StepToken(SetId set, TokenId id, std::optional<std::string_view> text, bool is_plain);
+
+  // The set of all that may go on where `ret` (of an item of set `at`) is returned to. Dead() for
+  // kBottom and kUnknown.
+  SetId Returned(SetId at, RetId ret);
+
+  const Set& set(SetId id) const { return sets_[id.value]; }
+  std::atomic<const void*>& attachment(SetId id) { return sets_[id.value].attachment; }
+  const SetBody& Body(SetId id) {
+    const SetBody* body = sets_[id.value].body.load(std::memory_order_acquire);
+    return body != nullptr ? *body : MakeBody(id);
+  }
+
+  // The one byte that must come next, where there is one: the text may not end here, no token item
+  // waits, and all else that can be read only spells it differently.
+  std::optional<uint8_t> ForcedByte(SetId set);
+
+  // Length of the shortest text that completes a parse in `set`. Of a set without unknown context.
+  uint64_t ShortestCompletion(SetId set);
+
+  // `set` of table `from`, made anew in this one. `procs` maps procedures of the other store to
+  // those of this one (0: unknown, to be copied). Both tables' locks must not be held.
+  class Importer;
+
+  TermStore& terms() { return terms_; }
+  size_t size() const { return sets_.size(); }
+  size_t memory_bytes() const;
+
+ private:
+  struct Ret {
+    SetId set;
+    ProcId proc;
+  };
+
+  SetId StepSlow(SetId set, uint8_t byte);
+  const SetBody& MakeBody(SetId id);
+  const SetBody& MakeBodyLocked(SetId id);
+  // Adds what follows finished items, and interns. Lock.
+  SetId Close(std::vector<Item> kernel);
+  SetId Intern(std::span<const Item> kernel, bool accepting, bool escaping);
+  RetId Resolve(RetId ret, SetId self);  // kSelf|p in `self` to an entry of the table. Lock.
+  const ClassMap* Classes(std::span<const Item> items);
+  const ClassMap* BuildClasses(std::span<const Item> items);
+  void RestOfWaiters(SetId set);
+  void Grow();
+
+  TermStore& terms_;
+  BumpArena memory_;
+  StableVector<Set> sets_;
+  StableVector<Ret> rets_;
+  std::vector<uint32_t> table_;  // open addressing over set ids; 0 is free
+  absl::flat_hash_map<uint64_t, RetId> ret_ids_;
+  absl::flat_hash_map<uint64_t, SetId> returned_;
+  absl::flat_hash_map<uint32_t, const ClassMap*> classes_by_term_;
+  // By (set, procedure): shortest completion from where the set waits for the procedure.
+  absl::flat_hash_map<uint64_t, uint64_t> rests_;
+};
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_PARSER_SET_TABLE_H_
