@@ -133,6 +133,13 @@ TermId TermStore::Utf8Term(const CodePointSet& characters) {
 TermId TermStore::HexTerm(std::span<const std::pair<uint32_t, uint32_t>> ranges, int digits) {
   if (ranges.empty()) return Nothing();
   if (digits == 0) return Empty();
+  if (ranges.size() == 1 && ranges[0].first == 0 && ranges[0].second >> (4 * digits) == 0 &&
+      ranges[0].second + 1 == uint32_t{1} << (4 * digits)) {
+    const TermId digit = ByteClass(HexDigits(0, 15));
+    TermId all = digit;
+    for (int i = 1; i < digits; ++i) all = Sequence(digit, all);
+    return all;
+  }
   const int shift = 4 * (digits - 1);
   const uint32_t below = (uint32_t{1} << shift) - 1;
   absl::InlinedVector<std::pair<TermId, ByteSet>, 8> by_rest;

@@ -156,7 +156,7 @@ class EmptinessSearch {
 
 TermId TermStore::Checked(TermId id) {
   const Term& t = terms_[id.value];
-  if (t.kind != TermKind::kAnd && t.kind != TermKind::kNot) return id;
+  if ((t.kind != TermKind::kAnd && t.kind != TermKind::kNot) || t.nullable) return id;
   if (auto it = known_.find(id.value); it != known_.end()) {
     return it->second == kMatches ? id : Nothing();
   }

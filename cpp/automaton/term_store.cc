@@ -131,6 +131,7 @@ TermId TermStore::Intern(const Key& key) {
     t.boolean |= terms_[c.value].boolean;
     t.counted |= terms_[c.value].counted;
     t.finite &= terms_[c.value].finite;
+    t.regular &= terms_[c.value].regular;
   }
   switch (t.kind) {
     case TermKind::kNothing:
@@ -155,6 +156,7 @@ TermId TermStore::Intern(const Key& key) {
       break;
     case TermKind::kByteClass:
     case TermKind::kTokens:
+      t.regular = t.kind == TermKind::kByteClass;
       // A token counts as one byte: it takes at least one step to write.
       t.min_length = 1;
       break;
@@ -178,6 +180,7 @@ TermId TermStore::Intern(const Key& key) {
     case TermKind::kCall: {
       const Proc& p = procs_[static_cast<size_t>(t.a)];
       t.finite = false;
+      t.regular = false;
       t.nullable = p.nullable;
       t.min_length = p.min_length;
       break;
@@ -457,6 +460,30 @@ TermId TermStore::MakeFar(TermId id) {
     terms_[top.value].far.store(result.value, std::memory_order_release);
   }
   return far_of(id);
+}
+
+std::optional<TermStore::Loosened> TermStore::Loosen(TermId id) {
+  const Term& t = terms_[id.value];
+  const bool sequence = t.kind == TermKind::kSequence;
+  const TermId head = sequence ? t.children[0] : id;
+  const Term& h = terms_[head.value];
+  if (!h.regular || (h.kind != TermKind::kAnd && h.kind != TermKind::kRepeat)) return std::nullopt;
+  absl::InlinedVector<TermId, 4> parts;
+  const Term* loop = nullptr;
+  for (TermId c : h.kind == TermKind::kAnd ? h.children : std::span<const TermId>(&head, 1)) {
+    const Term& part = terms_[c.value];
+    if (part.kind == TermKind::kRepeat && part.b != kUnbounded && loop == nullptr) {
+      loop = &part;
+    } else {
+      parts.push_back(c);
+    }
+  }
+  if (loop == nullptr) return std::nullopt;
+  std::lock_guard lock(mutex_);
+  parts.push_back(Repeat(loop->children[0], loop->a, kUnbounded));
+  TermId loose = And(parts);
+  if (sequence) loose = Sequence(loose, t.children[1]);
+  return Loosened{loose, loop->b};
 }
 
 std::string TermStore::ToString(TermId id) const {

@@ -18,7 +18,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -80,6 +82,7 @@ struct Term {
   bool nullable = false;
   bool boolean = false;    // kAnd or kNot in it
   bool counted = false;    // a repeat in it, outside kAnd and kNot, has a bound over kSmallCount
+  bool regular = true;     // no kCall and no kTokens in it
   bool finite = true;      // its texts have a greatest length (false also where that is not seen)
   uint32_t hash = 0;
   // Length of the shortest text, in bytes; saturates at kMaxLength. Exact for all terms that a
@@ -152,6 +155,14 @@ class TermStore {
   // The state with every count that no token can reach made unbounded: it has the same level-1
   // mask. Takes the lock when it is not known yet.
   TermId FarTerm(TermId id);
+
+  // A state that begins with a regular loop of at most `bound` rounds more, alone or as one part of
+  // an intersection, and the same state with no such bound. Takes the lock.
+  struct Loosened {
+    TermId state;
+    int64_t bound;
+  };
+  std::optional<Loosened> Loosen(TermId id);
 
   const Term& term(TermId id) const { return terms_[id.value]; }
   std::atomic<const void*>& attachment(TermId id) { return terms_[id.value].attachment; }

@@ -66,6 +66,10 @@ const TokenMask* MaskCache::MakeLevel2(SetId set) {
   std::vector<TokenId> list;
   std::vector<const uint32_t*> bitmaps;
   const SetBody& body = sets_.Body(set);
+  if (body.items.size() == 1 && body.tokens.empty()) {
+    const Level1& only = OfState(body.items[0].term);
+    if (only.residual == nullptr && only.references.empty()) return &only.accepted;
+  }
   for (const Item& item : body.items) {
     const Level1& level1 = OfState(item.term);
     list.insert(list.end(), level1.accepted.list.begin(), level1.accepted.list.end());
@@ -89,7 +93,7 @@ const TokenMask* MaskCache::MakeLevel2(SetId set) {
       }
     }
   }
-  const TokenMask mask = Compact(std::move(list), bitmaps);
+  const TokenMask mask = Compact(list, bitmaps);
   std::lock_guard lock(mutex_);
   bytes_ += sizeof(TokenMask);
   return new (memory_.Allocate<TokenMask>(1)) TokenMask(mask);

@@ -17,6 +17,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/arena.h"
@@ -42,11 +43,34 @@ struct Level1 {
   // The same where the tokens are many: nodes of the vocabulary's trie, below which every token
   // leaves over what follows the node.
   std::span<const uint32_t> references;
+  // Over all prefixes of tokens that the state takes, the greatest length of the prefix and its
+  // shortest completion together: bounds on the text beyond this do not change the mask.
+  // UINT64_MAX where it was not measured.
+  uint64_t reach = UINT64_MAX;
+};
+
+// Slices of one vocabulary by what X is, for all mask caches that come and go; at most kMost of
+// them (a mask cache keeps those that it uses). Thread-safe.
+class SliceStore {
+ public:
+  static constexpr size_t kMost = 64;
+  // The slice of `x`; null when x is not fit for one. Made when `likely`, or when asked for a
+  // second time: the first walk without it is cheaper than making it.
+  std::shared_ptr<Slice> Get(const Vocab& vocab, TermStore* terms, TermId x, bool likely);
+
+ private:
+  struct Entry {
+    std::shared_ptr<Slice> slice;
+    bool tried = false;
+    int asked = 0;
+  };
+  std::mutex mutex_;
+  absl::flat_hash_map<std::string, Entry> entries_;  // by the term's expression
 };
 
 class MaskCache {
  public:
-  MaskCache(std::shared_ptr<const Vocab> vocab, SetTable* sets);
+  MaskCache(std::shared_ptr<const Vocab> vocab, SetTable* sets, std::shared_ptr<SliceStore> slices);
 
   // Writes the mask of `set` to `row`, ceil(V/32) words: text tokens and tokens named by token
   // items; stop tokens are not its matter. A mask made before is a copy, about 0.3 us at 128,000
@@ -63,6 +87,7 @@ class MaskCache {
   struct Draft;
   struct Loop;
 
+  const Level1* Make(TermId state);
   void WalkState(TermId state, Draft* draft);
   void WalkOthers(TermId state, const TokenTrie& others, Draft* draft);
   bool TakeSlice(TermId state, Draft* draft);
@@ -72,7 +97,7 @@ class MaskCache {
   void AddEscapes(const Draft& draft, const std::vector<uint32_t>& accepted_bits, Level1* out);
   const TokenMask* MakeLevel2(SetId set);
   void WalkReturned(const Level1& level1, SetId returned, std::vector<TokenId>* out);
-  TokenMask Compact(std::vector<TokenId> list, std::span<const uint32_t* const> bitmaps);
+  TokenMask Compact(const std::vector<TokenId>& list, std::span<const uint32_t* const> bitmaps);
   uint32_t* NewBitmap();
 
   const std::shared_ptr<const Vocab> vocab_;
@@ -82,13 +107,9 @@ class MaskCache {
   std::mutex mutex_;  // memory_, tries_
   BumpArena memory_;
   std::vector<std::unique_ptr<const TokenTrie>> tries_;
+  const std::shared_ptr<SliceStore> slice_store_;
   std::mutex slice_mutex_;
-  struct SliceEntry {
-    std::unique_ptr<Slice> slice;
-    bool tried = false;
-    int asked = 0;
-  };
-  absl::flat_hash_map<uint32_t, SliceEntry> slices_;
+  absl::flat_hash_map<uint32_t, std::shared_ptr<Slice>> slices_;  // those found, by x
   std::atomic<size_t> count_ = 0, bytes_ = 0;
 };
 

@@ -79,16 +79,17 @@ std::unique_ptr<Slice> Slice::Create(const Vocab& vocab, TermStore* terms, TermI
     }
     ++i;
   }
-  std::ranges::sort(inside);
-  slice->longest_ = inside.empty() ? 0 : static_cast<int>(inside.back().first);
-  slice->ends_.assign(static_cast<size_t>(slice->longest_) + 1, 0);
+  // By number of X: a counting sort, as the numbers are small.
   for (const auto& [count, token] : inside) {
-    slice->tokens_.push_back(token);
-    slice->ends_[count] = static_cast<uint32_t>(slice->tokens_.size());
+    slice->longest_ = std::max(slice->longest_, static_cast<int>(count));
   }
-  for (size_t n = 1; n < slice->ends_.size(); ++n) {
-    slice->ends_[n] = std::max(slice->ends_[n], slice->ends_[n - 1]);
-  }
+  slice->ends_.assign(static_cast<size_t>(slice->longest_) + 1, 0);
+  for (const auto& [count, token] : inside) ++slice->ends_[count];
+  for (size_t n = 1; n < slice->ends_.size(); ++n) slice->ends_[n] += slice->ends_[n - 1];
+  std::vector<uint32_t> next(slice->ends_.size());
+  for (size_t n = 1; n < next.size(); ++n) next[n] = slice->ends_[n - 1];
+  slice->tokens_.resize(inside.size());
+  for (const auto& [count, token] : inside) slice->tokens_[next[count]++] = token;
   slice->others_ = BuildTokenTrie(std::move(outside));
   slice->bitmaps_ = std::vector<std::atomic<uint32_t*>>(slice->ends_.size());
   return slice;

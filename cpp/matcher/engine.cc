@@ -21,7 +21,8 @@ size_t Engine::memory_bytes() {
 EngineHub::EngineHub(std::shared_ptr<const Vocab> vocab, const Limits& limits)
     : vocab_(std::move(vocab)),
       limits_(limits),
-      current_(std::make_shared<Engine>(vocab_, limits, 0)) {}
+      slices_(std::make_shared<SliceStore>()),
+      current_(std::make_shared<Engine>(vocab_, limits, slices_, 0)) {}
 
 std::shared_ptr<Engine> EngineHub::Current() {
   std::lock_guard lock(mutex_);
@@ -34,7 +35,7 @@ void EngineHub::CheckBudget(Engine& engine) {
   std::lock_guard lock(mutex_);
   if (current_.get() != &engine) return;
   const uint64_t next = engine.generation + 1;
-  current_ = std::make_shared<Engine>(vocab_, limits_, next);
+  current_ = std::make_shared<Engine>(vocab_, limits_, slices_, next);
   generation_.store(next, std::memory_order_release);
 }
 

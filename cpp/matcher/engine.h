@@ -20,13 +20,14 @@ namespace grammask::internal {
 // One generation of shared tables. Everything in it only grows; when it is over its budget the hub
 // starts the next generation, and this one goes when the last matcher has left it. Thread-safe.
 struct Engine {
-  Engine(std::shared_ptr<const Vocab> vocabulary, const Limits& limits, uint64_t generation_number)
+  Engine(std::shared_ptr<const Vocab> vocabulary, const Limits& limits,
+         std::shared_ptr<SliceStore> slices, uint64_t generation_number)
       : vocab(std::move(vocabulary)),
         generation(generation_number),
         budget(limits.arena_bytes),
         terms(limits, vocab->max_token_bytes()),
         sets(&terms),
-        masks(vocab, &sets) {}
+        masks(vocab, &sets, std::move(slices)) {}
 
   size_t memory_bytes();
 
@@ -53,6 +54,7 @@ class EngineHub {
  private:
   const std::shared_ptr<const Vocab> vocab_;
   const Limits limits_;
+  const std::shared_ptr<SliceStore> slices_;
   std::mutex mutex_;
   std::shared_ptr<Engine> current_;
   std::atomic<uint64_t> generation_ = 0;

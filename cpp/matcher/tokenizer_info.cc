@@ -7,7 +7,7 @@
 // without are special anyhow.
 //
 // Cost: see vocab/vocab.cc and vocab/tokenizer_json.cc.
-// Tests: tests/vocab/tokenizer_info_test.cc.
+// Tests: tests/matcher/tokenizer_info_test.cc.
 #include <memory>
 #include <optional>
 #include <string>
