@@ -96,12 +96,12 @@ TermStore::TermStore(const Limits& limits, int64_t small_count)
 }
 
 void TermStore::Grow() {
-  std::vector<uint32_t> bigger(table_.size() * 2);
-  for (uint32_t id : table_) {
-    if (id == 0) continue;
-    size_t i = terms_[id].hash & (bigger.size() - 1);
+  std::vector<uint64_t> bigger(table_.size() * 2);
+  for (uint64_t entry : table_) {
+    if (entry == 0) continue;
+    size_t i = (entry >> 32) & (bigger.size() - 1);
     while (bigger[i] != 0) i = (i + 1) & (bigger.size() - 1);
-    bigger[i] = id;
+    bigger[i] = entry;
   }
   table_ = std::move(bigger);
 }
@@ -110,20 +110,20 @@ TermId TermStore::Intern(const Key& key) {
   const uint32_t hash = key.Hash();
   size_t slot = hash & (table_.size() - 1);
   for (; table_[slot] != 0; slot = (slot + 1) & (table_.size() - 1)) {
-    const Term& t = terms_[table_[slot]];
-    if (t.hash == hash && key.Equals(t)) return TermId(table_[slot]);
+    if (table_[slot] >> 32 != hash) continue;
+    const auto id = static_cast<uint32_t>(table_[slot]);
+    if (key.Equals(terms_[id])) return TermId(id);
   }
   const auto id = static_cast<uint32_t>(terms_.size());
   Term& t = terms_.Append();
   t.kind = key.kind;
-  t.hash = hash;
   t.children = memory_.Copy(key.children);
   if (!key.text.empty()) {
     t.text = {memory_.Copy(std::span<const char>(key.text)).data(), key.text.size()};
   }
   t.a = key.a;
   t.b = key.b;
-  table_[slot] = id;
+  table_[slot] = uint64_t{hash} << 32 | id;
   if (terms_.size() * 2 > table_.size()) Grow();
 
   auto child = [&](size_t i) -> const Term& { return terms_[t.children[i].value]; };
@@ -403,7 +403,7 @@ void TermStore::AddGroup(std::string description, std::vector<ProcId> procs) {
 }
 
 size_t TermStore::memory_bytes() const {
-  return memory_.bytes() + terms_.bytes() + procs_.bytes() + table_.size() * 4 +
+  return memory_.bytes() + terms_.bytes() + procs_.bytes() + table_.size() * 8 +
          characters_.size() * 128 + byte_class_ids_.size() * 48 + raw_.size() * 24 +
          known_.size() * 8;
 }

@@ -84,7 +84,6 @@ struct Term {
   bool counted = false;    // a repeat in it, outside kAnd and kNot, has a bound over kSmallCount
   bool regular = true;     // no kCall and no kTokens in it
   bool finite = true;      // its texts have a greatest length (false also where that is not seen)
-  uint32_t hash = 0;
   // Length of the shortest text, in bytes; saturates at kMaxLength. Exact for all terms that a
   // locked call returned, save where deciding it went over Limits::max_regular_states.
   uint64_t min_length = 0;
@@ -209,7 +208,7 @@ class TermStore {
   StableVector<Multiple, 6> multiples_;
   std::vector<std::unique_ptr<TokenSet>> token_set_storage_;
   StableVector<TokenSet*, 6> token_sets_;
-  std::vector<uint32_t> table_;  // open addressing over term ids; 0 is free
+  std::vector<uint64_t> table_;  // open addressing; hash << 32 | term id, 0 is free
   absl::flat_hash_map<ByteSet, uint32_t> byte_class_ids_;
   absl::flat_hash_map<std::vector<uint32_t>, TermId> characters_;
   absl::flat_hash_map<uint32_t, ProcId> procs_by_body_;

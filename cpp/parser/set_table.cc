@@ -87,12 +87,12 @@ SetTable::SetTable(TermStore* terms) : terms_(*terms), table_(1 << 12) {
 }
 
 void SetTable::Grow() {
-  std::vector<uint32_t> bigger(table_.size() * 2);
-  for (uint32_t id : table_) {
-    if (id == 0) continue;
-    size_t i = sets_[id].hash & (bigger.size() - 1);
+  std::vector<uint64_t> bigger(table_.size() * 2);
+  for (uint64_t entry : table_) {
+    if (entry == 0) continue;
+    size_t i = (entry >> 32) & (bigger.size() - 1);
     while (bigger[i] != 0) i = (i + 1) & (bigger.size() - 1);
-    bigger[i] = id;
+    bigger[i] = entry;
   }
   table_ = std::move(bigger);
 }
@@ -101,16 +101,16 @@ SetId SetTable::Intern(std::span<const Item> kernel, bool accepting, bool escapi
   const uint32_t hash = HashKernel(kernel);
   size_t slot = hash & (table_.size() - 1);
   for (; table_[slot] != 0; slot = (slot + 1) & (table_.size() - 1)) {
-    const Set& s = sets_[table_[slot]];
-    if (s.hash == hash && std::ranges::equal(s.kernel, kernel)) return SetId(table_[slot]);
+    if (table_[slot] >> 32 != hash) continue;
+    const SetId id(static_cast<uint32_t>(table_[slot]));
+    if (std::ranges::equal(sets_[id.value].kernel, kernel)) return id;
   }
   const SetId id(static_cast<uint32_t>(sets_.size()));
   Set& s = sets_.Append();
   s.kernel = memory_.Copy(kernel);
-  s.hash = hash;
   s.accepting = accepting;
   s.escaping = escaping;
-  table_[slot] = id.value;
+  table_[slot] = uint64_t{hash} << 32 | id.value;
   if (sets_.size() * 2 > table_.size()) Grow();
   return id;
 }
@@ -372,7 +372,7 @@ uint64_t SetTable::ShortestCompletion(SetId id) {
 }
 
 size_t SetTable::memory_bytes() const {
-  return memory_.bytes() + sets_.bytes() + rets_.bytes() + table_.size() * 4 +
+  return memory_.bytes() + sets_.bytes() + rets_.bytes() + table_.size() * 8 +
          (ret_ids_.size() + returned_.size() + rests_.size()) * 24 + classes_by_term_.size() * 16;
 }
 

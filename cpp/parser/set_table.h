@@ -74,7 +74,6 @@ struct SetBody {
 
 struct Set {
   std::span<const Item> kernel;  // ascending, unique; finished items of known returns are left out
-  uint32_t hash = 0;
   bool accepting = false;  // the text may end here
   bool escaping = false;   // an item of unknown context is finished here
   std::atomic<const SetBody*> body = nullptr;
@@ -161,7 +160,7 @@ class SetTable {
   BumpArena memory_;
   StableVector<Set> sets_;
   StableVector<Ret> rets_;
-  std::vector<uint32_t> table_;  // open addressing over set ids; 0 is free
+  std::vector<uint64_t> table_;  // open addressing; hash << 32 | set id, 0 is free
   absl::flat_hash_map<uint64_t, RetId> ret_ids_;
   absl::flat_hash_map<uint64_t, SetId> returned_;
   absl::flat_hash_map<uint32_t, const ClassMap*> classes_by_term_;
