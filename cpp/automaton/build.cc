@@ -257,7 +257,7 @@ class TermBuilder {
       settled[i] = true;
       for (uint32_t user : users[i]) improve(user);
       for (uint32_t r : bodies[i]) {
-        if (length >= rules_[r].length) continue;
+        // Perhaps the last pass found this length, but too late for the rule's users.
         rules_[r].length = length;
         for (uint32_t user : rule_users[r]) improve(user);
       }
@@ -400,6 +400,8 @@ class TermBuilder {
       r.on_stack = false;
       procs.push_back(r.proc);
     }
+    // From here on the nodes have terms like any other: a later cycle may use them.
+    for (uint32_t i : cyclic) nodes_[i].in_cycle = false;
     if (known != nullptr) return;
     for (uint32_t i : cyclic) Build(NodeId(i));
     for (uint32_t r : component) s_.SetBody(rules_[r].proc, ChildTerm(g_.rule_body(RuleId(r))));

@@ -118,6 +118,7 @@ class Deriver {
       case TermKind::kRepeat: {
         const int64_t max = t_.b == kUnbounded ? kUnbounded : t_.b - 1;
         Append(t_.children[0], s_.Repeat(t_.children[0], std::max<int64_t>(t_.a - 1, 0), max));
+        MergeSpelling(t_.children[0]);
         break;
       }
       case TermKind::kCall:

@@ -22,7 +22,7 @@
 namespace grammask::internal {
 namespace {
 
-constexpr uint8_t kMatches = 1, kEmptyLanguage = 2;
+constexpr uint8_t kMatches = 1, kEmptyLanguage = 2, kUndecided = 3;
 
 }  // namespace
 
@@ -46,6 +46,7 @@ class EmptinessSearch {
       }
       if (seen_.size() > s_.limits_.max_regular_states) {
         s_.over_budget_ = true;
+        s_.known_[start.value] = kUndecided;
         return s_.terms_[start.value].min_length;
       }
       Extend(top);
@@ -99,24 +100,7 @@ class EmptinessSearch {
         !(s_.byte_class(digit.a) == ByteSet::Range('0', '9'))) {
       return std::nullopt;
     }
-    const Multiple& m = s_.multiple(multiple->b);
-    unsigned __int128 scale = 1;
-    for (uint32_t i = 0; i < m.scale; ++i) scale = scale * 10 % m.modulus;
-    // D * scale divisible by the modulus <=> D divisible by modulus / gcd(modulus, scale).
-    uint64_t a = m.modulus, b = static_cast<uint64_t>(scale);
-    while (b != 0) {
-      const uint64_t r = a % b;
-      a = b;
-      b = r;
-    }
-    const uint64_t modulus = m.modulus / a;
-    unsigned __int128 remainder = static_cast<uint64_t>(multiple->a) % modulus, power = 1;
-    for (uint64_t k = 0;; ++k) {
-      const unsigned __int128 missing = (modulus - remainder) % modulus;
-      if (missing < power) return k;
-      remainder = remainder * 10 % modulus;
-      power *= 10;
-    }
+    return TermStore::ShortestMultiple(s_.multiple(multiple->b), static_cast<uint64_t>(multiple->a));
   }
 
   void Extend(const Entry& entry) {
@@ -141,7 +125,8 @@ class EmptinessSearch {
     for (TermId id = last;;) {
       const Visit& visit = seen_[id.value];
       Term& t = s_.terms_[id.value];
-      if (t.kind == TermKind::kAnd || t.kind == TermKind::kNot) {
+      // A nullable state knows its length, and other threads may be reading it.
+      if ((t.kind == TermKind::kAnd || t.kind == TermKind::kNot) && !t.nullable) {
         if (s_.known_.try_emplace(id.value, kMatches).second) t.min_length = length - visit.cost;
       }
       if (visit.from == id) return;
@@ -158,7 +143,8 @@ TermId TermStore::Checked(TermId id) {
   const Term& t = terms_[id.value];
   if ((t.kind != TermKind::kAnd && t.kind != TermKind::kNot) || t.nullable) return id;
   if (auto it = known_.find(id.value); it != known_.end()) {
-    return it->second == kMatches ? id : Nothing();
+    over_budget_ |= it->second == kUndecided;  // asked in vain before
+    return it->second == kEmptyLanguage ? Nothing() : id;
   }
   return EmptinessSearch(*this).Run(id).has_value() ? id : Nothing();
 }

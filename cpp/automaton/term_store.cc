@@ -16,9 +16,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "base/check.h"
-#include "base/utf8.h"
 
 namespace grammask::internal {
 namespace {
@@ -26,6 +26,14 @@ namespace {
 // A choice with more alternatives than this is kept as one alternative of another choice, so that
 // long chains of choices stay linear.
 constexpr size_t kMaxFlattened = 64;
+
+// A head of more parts than this stays one part: else groups nested on the left would be copied
+// once for every level around them.
+constexpr size_t kMaxRelinked = 64;
+
+// Parts of an intersection over which it is not loosened: each bound costs a state and, for its
+// mask, a level of recursion.
+constexpr size_t kMaxLoosened = 8;
 
 uint64_t Saturate(uint64_t n) { return std::min(n, kMaxLength); }
 
@@ -50,6 +58,18 @@ uint64_t HashBytes(uint64_t h, std::string_view s) {
   uint64_t v = 0;
   if (!s.empty()) std::memcpy(&v, s.data(), s.size());
   return Mix(h, v ^ (uint64_t{s.size()} << 56));
+}
+
+// One byte of a term as text. Distinct terms are to have distinct texts: slices go by them.
+void AppendShown(uint8_t byte, std::string_view special, std::string* out) {
+  constexpr char kHex[] = "0123456789ABCDEF";
+  if (special.find(static_cast<char>(byte)) != std::string_view::npos) {
+    *out += {'\\', static_cast<char>(byte)};
+  } else if (byte < 0x20 || byte >= 0x7F) {
+    *out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+  } else {
+    *out += static_cast<char>(byte);
+  }
 }
 
 }  // namespace
@@ -204,13 +224,10 @@ TermId TermStore::Intern(const Key& key) {
       t.min_length = t.nullable ? 0 : 1;
       break;
     case TermKind::kMultiple: {
-      // Nullable when the remainder itself, scaled, is divisible.
-      const Multiple& m = multiples_[static_cast<size_t>(t.b)];
-      unsigned __int128 r = static_cast<uint64_t>(t.a) % m.modulus;
-      for (uint32_t i = 0; i < m.scale && r != 0; ++i) r = r * 10 % m.modulus;
       t.finite = false;
-      t.nullable = r == 0;
-      t.min_length = t.nullable ? 0 : 1;
+      t.min_length =
+          ShortestMultiple(multiples_[static_cast<size_t>(t.b)], static_cast<uint64_t>(t.a));
+      t.nullable = t.min_length == 0;
       break;
     }
   }
@@ -257,11 +274,13 @@ TermId TermStore::Sequence(TermId head, TermId rest) {
   if (terms_[head.value].kind != TermKind::kSequence) return Pair(head, rest);
   // (a b) c = a (b c): walk down the left spine, then build up from its end.
   absl::InlinedVector<TermId, 8> heads;
-  while (terms_[head.value].kind == TermKind::kSequence) {
-    heads.push_back(terms_[head.value].children[0]);
-    head = terms_[head.value].children[1];
+  TermId last = head;
+  while (terms_[last.value].kind == TermKind::kSequence) {
+    if (heads.size() == kMaxRelinked) return Pair(head, rest);
+    heads.push_back(terms_[last.value].children[0]);
+    last = terms_[last.value].children[1];
   }
-  rest = Pair(head, rest);
+  rest = Pair(last, rest);
   for (size_t i = heads.size(); i-- > 0;) rest = Pair(heads[i], rest);
   return rest;
 }
@@ -355,24 +374,44 @@ TermId TermStore::And(std::span<const TermId> parts) { return Checked(RawAnd(par
 TermId TermStore::Not(TermId part) { return Checked(RawNot(part)); }
 
 TermId TermStore::MultipleOf(const Multiple& multiple, uint64_t remainder) {
-  if (multiple.modulus == 1) return All();
-  size_t index = 0;
-  while (index < multiples_.size() && !(multiples_[index] == multiple)) ++index;
-  if (index == multiples_.size()) multiples_.Append() = multiple;
+  if (multiple.modulus == 1) {
+    ByteSet digits = ByteSet::Range('0', '9');
+    digits.Add('.');
+    return Repeat(ByteClass(digits), 0, kUnbounded);
+  }
+  const auto next = static_cast<uint32_t>(multiples_.size());
+  auto [it, added] = multiple_ids_.try_emplace({multiple.modulus, multiple.scale}, next);
+  if (added) multiples_.Append() = multiple;
   return Intern({.kind = TermKind::kMultiple,
                  .a = static_cast<int64_t>(remainder),
-                 .b = static_cast<int64_t>(index)});
+                 .b = static_cast<int64_t>(it->second)});
+}
+
+uint64_t TermStore::ShortestMultiple(const Multiple& multiple, uint64_t remainder) {
+  unsigned __int128 scale = 1 % multiple.modulus;
+  for (uint32_t i = 0; i < multiple.scale; ++i) scale = scale * 10 % multiple.modulus;
+  // D * scale divisible by the modulus <=> D divisible by modulus / gcd(modulus, scale).
+  const uint64_t modulus =
+      multiple.modulus / std::gcd(multiple.modulus, static_cast<uint64_t>(scale));
+  unsigned __int128 reached = remainder % modulus, power = 1;
+  // k digits add any number below 10^k.
+  for (uint64_t k = 0;; ++k) {
+    if ((modulus - reached) % modulus < power) return k;
+    reached = reached * 10 % modulus;
+    power *= 10;
+  }
 }
 
 TermId TermStore::Tokens(const TokenSet& tokens) {
   if (tokens.ids.empty() && !tokens.excluded) return Nothing();
-  size_t index = 0;
-  while (index < token_sets_.size() && !(*token_sets_[index] == tokens)) ++index;
-  if (index == token_sets_.size()) {
+  const auto next = static_cast<uint32_t>(token_sets_.size());
+  auto [it, added] = token_set_ids_.try_emplace({tokens.excluded, tokens.ids}, next);
+  if (added) {
     token_set_storage_.push_back(std::make_unique<TokenSet>(tokens));
     token_sets_.Append() = token_set_storage_.back().get();
+    token_set_bytes_ += sizeof(TokenSet) + 2 * sizeof(TokenId) * tokens.ids.size() + 64;
   }
-  return Intern({.kind = TermKind::kTokens, .a = static_cast<int64_t>(index)});
+  return Intern({.kind = TermKind::kTokens, .a = static_cast<int64_t>(it->second)});
 }
 
 ProcId TermStore::AddProc(bool nullable, uint64_t min_length) {
@@ -404,8 +443,8 @@ void TermStore::AddGroup(std::string description, std::vector<ProcId> procs) {
 
 size_t TermStore::memory_bytes() const {
   return memory_.bytes() + terms_.bytes() + procs_.bytes() + table_.size() * 8 +
-         characters_.size() * 128 + byte_class_ids_.size() * 48 + raw_.size() * 24 +
-         known_.size() * 8;
+         characters_.size() * 128 + byte_class_ids_.size() * 96 + multiple_ids_.size() * 48 +
+         token_set_bytes_ + raw_.size() * 24 + known_.size() * 8;
 }
 
 TermId TermStore::FarTerm(TermId id) {
@@ -468,6 +507,7 @@ std::optional<TermStore::Loosened> TermStore::Loosen(TermId id) {
   const TermId head = sequence ? t.children[0] : id;
   const Term& h = terms_[head.value];
   if (!h.regular || (h.kind != TermKind::kAnd && h.kind != TermKind::kRepeat)) return std::nullopt;
+  if (h.children.size() > kMaxLoosened) return std::nullopt;
   absl::InlinedVector<TermId, 4> parts;
   const Term* loop = nullptr;
   for (TermId c : h.kind == TermKind::kAnd ? h.children : std::span<const TermId>(&head, 1)) {
@@ -523,16 +563,17 @@ std::string TermStore::ToString(TermId id) const {
         out += "all";
         break;
       case TermKind::kBytes:
-        out += "\"" + Printable(t.text) + "\"";
-        break;
       case TermKind::kJsonText:
-        out += "json\"" + Printable(t.text) + "\"";
+        out += t.kind == TermKind::kBytes ? "\"" : "json\"";
+        for (char c : t.text) AppendShown(static_cast<uint8_t>(c), "\"\\", &out);
+        out += "\"";
         break;
       case TermKind::kByteClass: {
         out += "[";
         byte_classes_[static_cast<size_t>(t.a)].ForEachRange([&](uint8_t lo, uint8_t hi) {
-          out += Printable(std::string(1, static_cast<char>(lo)));
-          if (hi > lo) out += "-" + Printable(std::string(1, static_cast<char>(hi)));
+          AppendShown(lo, "\\-]", &out);
+          if (hi > lo) out += "-";
+          if (hi > lo) AppendShown(hi, "\\-]", &out);
         });
         out += "]";
         break;

@@ -41,7 +41,7 @@ enum class TermKind : uint8_t {
   kBytes,      // a literal of 1..kMaxLiteral bytes
   kJsonText,   // the same for decoded text in any JSON spelling; valid UTF-8
   kByteClass,  // one byte of a set
-  kSequence,   // two children: a head that is no sequence, and the rest
+  kSequence,   // two children: a head that is no sequence, save a very long one, and the rest
   kChoice,     // two or more children, ascending ids
   kRepeat,     // one child, min..max times; the child is not nullable unless min is 0
   kCall,       // a procedure
@@ -129,6 +129,8 @@ class TermStore {
   TermId And(std::span<const TermId> parts);  // Nothing() when it matches no text
   TermId Not(TermId part);                    // likewise
   TermId MultipleOf(const Multiple& multiple, uint64_t remainder);
+  // The fewest digits that make a multiple of `remainder` when written behind it.
+  static uint64_t ShortestMultiple(const Multiple& multiple, uint64_t remainder);
   TermId Tokens(const TokenSet& tokens);
   // One character of the set, in UTF-8 or in any JSON spelling; remembered per set.
   TermId Character(const CodePointSet& characters, bool json);
@@ -208,8 +210,11 @@ class TermStore {
   StableVector<Multiple, 6> multiples_;
   std::vector<std::unique_ptr<TokenSet>> token_set_storage_;
   StableVector<TokenSet*, 6> token_sets_;
+  size_t token_set_bytes_ = 0;
   std::vector<uint64_t> table_;  // open addressing; hash << 32 | term id, 0 is free
   absl::flat_hash_map<ByteSet, uint32_t> byte_class_ids_;
+  absl::flat_hash_map<std::pair<uint64_t, uint32_t>, uint32_t> multiple_ids_;
+  absl::flat_hash_map<std::pair<bool, std::vector<TokenId>>, uint32_t> token_set_ids_;
   absl::flat_hash_map<std::vector<uint32_t>, TermId> characters_;
   absl::flat_hash_map<uint32_t, ProcId> procs_by_body_;
   absl::flat_hash_map<std::string, std::vector<ProcId>> groups_;

@@ -42,8 +42,8 @@ void AppendShown(std::string_view text, size_t pos, std::string* out) {
 
 Status SourceError(std::string_view source, size_t offset, std::string_view what, StatusCode code) {
   offset = std::min(offset, source.size());
-  size_t line_number = 1 + static_cast<size_t>(std::count(
-                               source.begin(), source.begin() + static_cast<ptrdiff_t>(offset), '\n'));
+  std::string_view before = source.substr(0, offset);
+  ptrdiff_t line_number = 1 + std::count(before.begin(), before.end(), '\n');
   size_t begin = offset == 0 ? std::string_view::npos : source.rfind('\n', offset - 1);
   begin = begin == std::string_view::npos ? 0 : begin + 1;
   size_t end = std::min(source.find('\n', offset), source.size());

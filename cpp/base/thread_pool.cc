@@ -6,6 +6,7 @@
 #include "base/thread_pool.h"
 
 #include <algorithm>
+#include <system_error>
 
 namespace grammask::internal {
 
@@ -48,7 +49,11 @@ void ThreadPool::ForEach(size_t n, const std::function<void(size_t)>& work) {
   const size_t helpers = std::min(n, static_cast<size_t>(threads_)) - 1;
   {
     std::lock_guard lock(mutex_);
-    while (workers_.size() < helpers) workers_.emplace_back([this] { Loop(); });
+    // Where the system gives no more threads, those that are there do the work.
+    try {
+      while (workers_.size() < helpers) workers_.emplace_back([this] { Loop(); });
+    } catch (const std::system_error&) {
+    }
     work_ = &work;
     count_ = n;
     next_ = 0;

@@ -15,7 +15,7 @@ namespace grammask::internal {
 
 // What a step from a set reads, kept at hand.
 struct WalkLevel {
-  const uint8_t* class_of;
+  const uint16_t* class_of;
   std::atomic<uint32_t>* targets;
   SetId set;
 };
@@ -37,7 +37,7 @@ void WalkTrie(std::span<const TrieNode> nodes, uint32_t first, uint32_t end, uin
     const TrieNode& node = nodes[i];
     const uint32_t level = node.depth - depth;  // 1 for the children of the prefix
     const WalkLevel& from = (*stack)[level - 1];
-    const uint8_t c = from.class_of[node.byte];
+    const uint16_t c = from.class_of[node.byte];
     if (c == 0) {
       i = node.end;
       continue;

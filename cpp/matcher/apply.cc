@@ -63,8 +63,6 @@ Status CheckRows(const ApplyArgs& args) {
 
 }  // namespace
 
-int GetBitmaskSize(int vocab_size) { return vocab_size / 32 + (vocab_size % 32 > 0 ? 1 : 0); }
-
 Status ApplyTokenBitmaskInplaceCpu(const ApplyArgs& args) {
   LogitFormat format = LogitFormat::kFloat32;
   size_t element_bytes = 4;

@@ -49,10 +49,10 @@ CompileStats CompiledGrammar::stats() const {
   s.nodes = impl_->grammar.grammar()->node_count();
   auto placed = impl_->Place();
   if (!placed.ok()) return s;
-  internal::Engine& engine = *(*placed)->engine;
+  internal::Engine& engine = *placed->engine;
   s.memory_bytes = engine.memory_bytes();
   s.masks = engine.masks.count();
-  s.shortest_bytes = engine.sets.ShortestCompletion((*placed)->start);
+  s.shortest_bytes = engine.sets.ShortestCompletion(placed->start);
   std::lock_guard lock(engine.terms.mutex());
   s.states = engine.terms.size();
   s.sets = engine.sets.size();
@@ -63,8 +63,8 @@ size_t CompiledGrammar::Precompute(int threads, size_t max_states,
                                    const std::function<void(size_t, size_t)>& progress) const {
   auto placed = impl_->Place();
   if (!placed.ok()) return 0;
-  internal::Engine& engine = *(*placed)->engine;
-  const std::vector<internal::TermId> states = Reachable(engine, (*placed)->root, max_states);
+  internal::Engine& engine = *placed->engine;
+  const std::vector<internal::TermId> states = Reachable(engine, placed->root, max_states);
   internal::ThreadPool pool(threads);
   for (size_t first = 0; first < states.size(); first += kBatch) {
     const size_t n = std::min(kBatch, states.size() - first);

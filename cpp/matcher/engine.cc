@@ -18,11 +18,21 @@ size_t Engine::memory_bytes() {
   return terms.memory_bytes() + sets.memory_bytes() + masks.memory_bytes();
 }
 
+size_t Engine::term_count() {
+  std::lock_guard lock(terms.mutex());
+  return terms.size();
+}
+
 EngineHub::EngineHub(std::shared_ptr<const Vocab> vocab, const Limits& limits)
     : vocab_(std::move(vocab)),
       limits_(limits),
       slices_(std::make_shared<SliceStore>()),
-      current_(std::make_shared<Engine>(vocab_, limits, slices_, 0)) {}
+      current_(NewEngine(0)) {}
+
+// Not make_shared: grammars hold weak pointers, which would keep the memory of the object.
+std::shared_ptr<Engine> EngineHub::NewEngine(uint64_t generation) const {
+  return std::shared_ptr<Engine>(new Engine(vocab_, limits_, slices_, generation));
+}
 
 std::shared_ptr<Engine> EngineHub::Current() {
   std::lock_guard lock(mutex_);
@@ -35,7 +45,7 @@ void EngineHub::CheckBudget(Engine& engine) {
   std::lock_guard lock(mutex_);
   if (current_.get() != &engine) return;
   const uint64_t next = engine.generation + 1;
-  current_ = std::make_shared<Engine>(vocab_, limits_, slices_, next);
+  current_ = NewEngine(next);
   generation_.store(next, std::memory_order_release);
 }
 
@@ -43,24 +53,26 @@ void EngineHub::CheckBudget(Engine& engine) {
 
 namespace grammask {
 
-StatusOr<std::shared_ptr<const internal::Placed>> CompiledGrammar::Impl::Place() {
+StatusOr<internal::Placed> CompiledGrammar::Impl::Place() {
   std::lock_guard lock(mutex_);
-  if (placed_ != nullptr && placed_->engine->generation == hub->generation()) return placed_;
+  if (last_.has_value()) {
+    std::shared_ptr<internal::Engine> engine = last_->engine.lock();
+    if (engine != nullptr && engine->generation == hub->generation()) {
+      return internal::Placed{std::move(engine), last_->root, last_->start};
+    }
+  }
   std::shared_ptr<internal::Engine> engine = hub->Current();
-  const size_t before = engine->terms.size();
+  const size_t before = engine->term_count();
   auto root = internal::BuildTerms(*grammar.grammar(), &engine->terms);
   if (!root.ok()) return root.status();
   if (own_bytes == 0) {
     constexpr size_t kBytesPerTerm = sizeof(internal::Term) + 64;
     own_bytes = sizeof(*this) + grammar.grammar()->memory_bytes() +
-                (engine->terms.size() - before) * kBytesPerTerm;
+                (engine->term_count() - before) * kBytesPerTerm;
   }
-  auto placed = std::make_shared<internal::Placed>();
-  placed->root = *root;
-  placed->start = engine->sets.Start(*root);
-  placed->engine = std::move(engine);
-  placed_ = std::move(placed);
-  return placed_;
+  const internal::SetId start = engine->sets.Start(*root);
+  last_ = {engine, *root, start};
+  return internal::Placed{std::move(engine), *root, start};
 }
 
 }  // namespace grammask

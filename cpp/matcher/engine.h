@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "automaton/term_store.h"
 #include "grammask/grammask.h"
@@ -27,9 +28,12 @@ struct Engine {
         budget(limits.arena_bytes),
         terms(limits, vocab->max_token_bytes()),
         sets(&terms),
-        masks(vocab, &sets, std::move(slices)) {}
+        masks(vocab, &sets, std::move(slices)) {
+    budget += memory_bytes();  // that of the empty tables is not the input's
+  }
 
   size_t memory_bytes();
+  size_t term_count();
 
   const std::shared_ptr<const Vocab> vocab;
   const uint64_t generation;
@@ -52,6 +56,8 @@ class EngineHub {
   const Limits& limits() const { return limits_; }
 
  private:
+  std::shared_ptr<Engine> NewEngine(uint64_t generation) const;
+
   const std::shared_ptr<const Vocab> vocab_;
   const Limits limits_;
   const std::shared_ptr<SliceStore> slices_;
@@ -60,7 +66,7 @@ class EngineHub {
   std::atomic<uint64_t> generation_ = 0;
 };
 
-// A grammar within one generation.
+// A grammar within one generation, which lives as long as this.
 struct Placed {
   std::shared_ptr<Engine> engine;
   TermId root;
@@ -76,7 +82,7 @@ struct CompiledGrammar::Impl {
       : grammar(std::move(g)), tokenizer(std::move(t)), hub(std::move(h)) {}
 
   // Places the grammar in the current generation, unless it is there already.
-  StatusOr<std::shared_ptr<const internal::Placed>> Place();
+  StatusOr<internal::Placed> Place();
 
   const Grammar grammar;
   const TokenizerInfo tokenizer;
@@ -85,8 +91,14 @@ struct CompiledGrammar::Impl {
   size_t own_bytes = 0;  // what placing it added to the tables, about, and the grammar itself
 
  private:
+  // Only matchers keep an old generation alive, not grammars that wait in a cache.
+  struct LastPlace {
+    std::weak_ptr<internal::Engine> engine;
+    internal::TermId root;
+    internal::SetId start;
+  };
   std::mutex mutex_;
-  std::shared_ptr<const internal::Placed> placed_;
+  std::optional<LastPlace> last_;
 };
 
 }  // namespace grammask

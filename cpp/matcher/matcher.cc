@@ -32,18 +32,18 @@ struct GrammarMatcher::Impl {
   static constexpr int32_t kString = -1;
 
   CompiledGrammar compiled;
-  std::shared_ptr<const Placed> placed;
+  Placed placed;
   std::vector<Step> steps;
   std::vector<std::string> strings;  // of the steps with kString, in order
   std::vector<int32_t> stop_tokens;  // sorted
   bool terminate_without_stop_token = false;
   bool stopped = false;  // the last step was a stop token
-  size_t until_budget_check = kBudgetInterval;
+  size_t until_budget_check = 1;  // steps; the first step looks, so that short outputs do too
 
   explicit Impl(CompiledGrammar c) : compiled(std::move(c)) {}
 
-  internal::Engine& engine() const { return *placed->engine; }
-  SetId current() const { return steps.empty() ? placed->start : steps.back().set; }
+  internal::Engine& engine() const { return *placed.engine; }
+  SetId current() const { return steps.empty() ? placed.start : steps.back().set; }
   bool accepting() const { return engine().sets.set(current()).accepting; }
   bool is_stop(int32_t token) const { return std::ranges::binary_search(stop_tokens, token); }
 
@@ -60,17 +60,18 @@ struct GrammarMatcher::Impl {
       until_budget_check = kBudgetInterval;
       compiled.impl()->hub->CheckBudget(engine());
     }
-    if (placed->engine->generation != compiled.impl()->hub->generation()) Replay();
+    if (placed.engine->generation != compiled.impl()->hub->generation()) Replay();
   }
 
   void Replay() {
     auto moved = compiled.impl()->Place();
     if (!moved.ok()) return;  // it was placed before: only a bound can be in the way; stay
-    const std::shared_ptr<const Placed> old = std::exchange(placed, std::move(moved).value());
+    const Placed old = std::exchange(placed, std::move(moved).value());
+    const size_t before = engine().memory_bytes();
     std::vector<Step> replayed;
     replayed.reserve(steps.capacity());
     size_t next_string = 0;
-    SetId set = placed->start;
+    SetId set = placed.start;
     for (size_t i = 0; i < steps.size(); ++i) {
       const Step& step = steps[i];
       if (step.token == kString) {
@@ -81,8 +82,10 @@ struct GrammarMatcher::Impl {
       replayed.push_back({set, step.token});
     }
     steps = std::move(replayed);
-    const size_t needed = engine().memory_bytes() * 2;
-    if (needed > engine().budget.load(std::memory_order_relaxed)) engine().budget = needed;
+    // Room for what is in use and as much again, so that matchers that alone are over the budget
+    // do not move at every look.
+    const size_t after = engine().memory_bytes();
+    if (after > before) engine().budget += 2 * (after - before);
   }
 };
 
@@ -223,7 +226,9 @@ void GrammarMatcher::Reset() {
 }
 
 GrammarMatcher GrammarMatcher::Fork() const {
-  return GrammarMatcher(std::make_unique<Impl>(*impl_));
+  auto copy = std::make_unique<Impl>(*impl_);
+  copy->until_budget_check = 1;
+  return GrammarMatcher(std::move(copy));
 }
 
 bool GrammarMatcher::HasStopped() const { return impl_->stopped; }
@@ -241,7 +246,10 @@ uint64_t GrammarMatcher::ShortestCompletionBytes() const {
 std::optional<uint64_t> GrammarMatcher::ShortestCompletionAfter(int32_t token) const {
   const Impl& m = *impl_;
   if (m.stopped || token < 0 || token >= m.engine().vocab->size()) return std::nullopt;
-  if (m.is_stop(token)) return m.accepting() ? std::optional<uint64_t>(0) : std::nullopt;
+  if (m.is_stop(token)) {
+    const bool may_stop = m.accepting() && !m.terminate_without_stop_token;
+    return may_stop ? std::optional<uint64_t>(0) : std::nullopt;
+  }
   const SetId next = m.After(m.current(), token);
   if (next == internal::SetTable::Dead()) return std::nullopt;
   return m.engine().sets.ShortestCompletion(next);
@@ -253,6 +261,6 @@ int GrammarMatcher::history_size() const { return static_cast<int>(impl_->steps.
 const std::vector<int32_t>& GrammarMatcher::stop_token_ids() const { return impl_->stop_tokens; }
 CompiledGrammar GrammarMatcher::compiled_grammar() const { return impl_->compiled; }
 
-int GetBitmaskSize(int vocab_size) { return (vocab_size + 31) / 32; }
+int GetBitmaskSize(int vocab_size) { return vocab_size / 32 + (vocab_size % 32 > 0 ? 1 : 0); }
 
 }  // namespace grammask

@@ -9,13 +9,12 @@
 // Cost: see vocab/vocab.cc and vocab/tokenizer_json.cc.
 // Tests: tests/matcher/tokenizer_info_test.cc.
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "base/status.h"
 #include "grammask/grammask.h"
@@ -69,8 +68,8 @@ StatusOr<TokenizerOptions> ReadMetadata(std::string_view text) {
   options.type = static_cast<VocabType>(type->get<int>());
   if (auto size = metadata.find("vocab_size"); size != metadata.end() && !size->is_null()) {
     if (!size->is_number_integer() || *size < 0 || *size > internal::kMaxVocabSize) {
-      return MetadataError("vocab_size", "a number of tokens from 0 to " +
-                                             std::to_string(internal::kMaxVocabSize));
+      return MetadataError(
+          "vocab_size", "a number of tokens from 0 to " + std::to_string(internal::kMaxVocabSize));
     }
     options.vocab_size = size->get<int>();
   }
@@ -130,8 +129,9 @@ std::optional<int32_t> TokenizerInfo::FindToken(std::string_view text) const {
 
 std::string TokenizerInfo::DumpMetadata() const {
   std::string out = "{\"vocab_type\":" + std::to_string(static_cast<int>(vocab_type())) +
-                    ",\"vocab_size\":" + std::to_string(vocab_size()) + ",\"add_prefix_space\":" +
-                    (add_prefix_space() ? "true" : "false") + ",\"stop_token_ids\":";
+                    ",\"vocab_size\":" + std::to_string(vocab_size()) +
+                    ",\"add_prefix_space\":" + (add_prefix_space() ? "true" : "false") +
+                    ",\"stop_token_ids\":";
   AppendIds(stop_token_ids(), &out);
   std::vector<int32_t> special;
   for (int32_t id : special_token_ids()) {

@@ -223,7 +223,7 @@ const ClassMap* SetTable::BuildClasses(std::span<const Item> items) {
   std::vector<Moves> classes;
   std::vector<uint8_t> example;
   auto* map = memory_.Allocate<ClassMap>(1);
-  uint8_t current = 0;
+  uint16_t current = 0;
   for (int b = 0; b < 256; ++b) {
     if (starts[b] || b == 0) {
       const auto byte = static_cast<uint8_t>(b);
@@ -233,7 +233,7 @@ const ClassMap* SetTable::BuildClasses(std::span<const Item> items) {
         if (e != nullptr) moves.push_back(uint64_t{i} << 32 | e->to.value);
       }
       const auto it = std::ranges::find(classes, moves);
-      current = moves.empty() ? 0 : static_cast<uint8_t>(it - classes.begin() + 1);
+      current = moves.empty() ? 0 : static_cast<uint16_t>(it - classes.begin() + 1);
       if (!moves.empty() && it == classes.end()) {
         classes.push_back(std::move(moves));
         example.push_back(byte);

@@ -59,7 +59,7 @@ struct TokenItem {
 // A byte's class: bytes of one class lead to one set. Shared by all sets whose only item is in one
 // state.
 struct ClassMap {
-  uint8_t class_of[256];             // 0: no set; else 1..count
+  uint16_t class_of[256];            // 0: no set; else 1..count, up to 256
   std::span<const uint8_t> example;  // by class - 1: some byte of it
 };
 
@@ -95,7 +95,7 @@ class SetTable {
   // The set after one more byte; Dead() when it cannot come.
   SetId Step(SetId set, uint8_t byte) {
     const SetBody& body = Body(set);
-    const uint8_t c = body.classes->class_of[byte];
+    const uint16_t c = body.classes->class_of[byte];
     if (c == 0) return Dead();
     const uint32_t to = body.targets[c - 1].load(std::memory_order_acquire);
     return to != kNotYet ? SetId(to) : StepSlow(set, byte);

@@ -11,11 +11,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/status.h"
 #include "grammask/vocab_type.h"
+#include "vocab/trie.h"
 
 namespace grammask::internal {
 
@@ -27,22 +29,16 @@ struct VocabOptions {
   std::vector<TokenId> special_token_ids;  // never text, whatever their bytes
 };
 
-// One node of the trie over all text tokens, in preorder: the nodes of a subtree are contiguous,
-// so to refuse a prefix is to jump to `end`. 12 bytes.
-struct TrieNode {
-  uint32_t end;     // index one past the last node of this node's subtree
-  uint32_t tokens;  // first index into Vocab::trie_tokens() of the tokens that end here; they end
-                    // where those of the next node (index + 1) begin. Hence the tokens of the
-                    // subtree of node i are [nodes[i].tokens, nodes[nodes[i].end].tokens)
-  uint16_t depth;   // length of the prefix; 0 only for the root, node 0
-  uint8_t byte;     // last byte of the prefix; 0 for the root
-  uint8_t leaf;     // 1 when the node has no children
-};
+// The largest vocabulary: four times the largest known. Bounds what a hostile tokenizer file or
+// `vocab_size` can make the library allocate.
+inline constexpr int kMaxVocabSize = 1 << 22;
 
 class Vocab {
  public:
   // `encoded`: a text or byte string for each id, "" for ids that are no text. Fails with
-  // kInvalidArgument on a stop id outside the vocabulary or a token over 65,535 bytes.
+  // kInvalidArgument on a stop or special id outside the vocabulary (a special id that trimming
+  // took away is dropped) or a token over 65,535 bytes, and with kResourceExhausted over
+  // kMaxVocabSize tokens or 2 GiB of them.
   static StatusOr<std::shared_ptr<const Vocab>> Create(std::vector<std::string> encoded,
                                                        const VocabOptions& options);
 
@@ -53,13 +49,16 @@ class Vocab {
   // display), but are not in the trie.
   std::string_view bytes(TokenId id) const { return decoded_[static_cast<size_t>(id)]; }
   const std::vector<std::string>& decoded() const { return decoded_; }
-  const std::vector<TokenId>& stop_token_ids() const { return stop_token_ids_; }        // sorted
-  const std::vector<TokenId>& special_token_ids() const { return special_token_ids_; }  // sorted
+  const std::vector<TokenId>& stop_token_ids() const { return stop_token_ids_; }  // sorted
+  // Sorted: those given, and the ids without bytes (empty texts and padding).
+  const std::vector<TokenId>& special_token_ids() const { return special_token_ids_; }
   // False for special, stop, padding and empty tokens.
   bool is_text(TokenId id) const {
     return id >= 0 && id < size() && is_text_[static_cast<size_t>(id)];
   }
-  // The token whose text or bytes are exactly `text`, special tokens included; lowest id.
+  // The token whose text or bytes are exactly `text`, special tokens included; lowest id. (The text
+  // of a special token is also its name as written, so that a marker that holds U+2581 is found
+  // though that character stands for a space elsewhere.)
   std::optional<TokenId> FindToken(std::string_view text) const;
 
   // The trie: nodes()[0] is the root; one sentinel node follows the last (its `end` is its own
@@ -70,6 +69,7 @@ class Vocab {
   std::span<const TokenId> trie_tokens() const { return trie_tokens_; }
   // The root's child for a first byte, or 0 where no token starts with it.
   uint32_t root_child(uint8_t byte) const { return root_children_[byte]; }
+  // The length of the longest text token; 0 where there is none.
   int max_token_bytes() const { return max_token_bytes_; }
   // Different for different vocabularies (a digest of all of the above).
   uint64_t fingerprint() const { return fingerprint_; }
@@ -77,12 +77,19 @@ class Vocab {
 
  private:
   Vocab() = default;
+  void DecodeTokens();
+  void BuildIndex();
+  void ComputeFingerprint();
+  std::optional<TokenId> FindTextToken(std::string_view bytes) const;
+
   std::vector<std::string> decoded_;
   std::vector<bool> is_text_;
   std::vector<TokenId> stop_token_ids_, special_token_ids_;
   std::vector<TrieNode> nodes_;
   std::vector<TokenId> trie_tokens_;
   uint32_t root_children_[256] = {};
+  // Texts of the tokens that are not in the trie, sorted, for FindToken.
+  std::vector<std::pair<std::string, TokenId>> names_;
   VocabType type_ = VocabType::kRaw;
   bool add_prefix_space_ = false;
   int max_token_bytes_ = 0;

@@ -1,0 +1,248 @@
+// Node calls and rules to a finished Grammar.
+//
+// The nodes are made by the Simplifier. A child is always older than its parent, so ids are in
+// children-first order from the start, and Finish only has to mark what the root reaches and copy
+// that, in order, into storage of exactly its size. For example of `a ::= "x" b`, `b ::= "y"` and
+// `c ::= "z"` with root a, four nodes and two rules remain.
+// Cost: Finish and Import are linear in the nodes. Tests: tests/grammar/ast_test.cc.
+#include "grammar/ast.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/check.h"
+#include "base/utf8.h"
+#include "grammar/node_store.h"
+#include "grammar/simplify.h"
+
+namespace grammask::internal {
+namespace {
+
+struct RuleData {
+  std::string name;
+  NodeId body;
+  bool has_body = false;
+};
+
+bool IsNameChar(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+std::string FitName(std::string_view name) {
+  std::string fit;
+  fit.reserve(name.size() + 1);
+  if (name.empty()) fit = "rule";
+  if (!name.empty() && name[0] >= '0' && name[0] <= '9') fit += '_';
+  for (char c : name) fit += IsNameChar(c) ? c : '_';
+  return fit;
+}
+
+}  // namespace
+
+struct Grammar::Data {
+  NodeStorage storage;
+  std::vector<RuleData> rules;
+  RuleId root;
+};
+
+RuleId Grammar::root() const { return data_->root; }
+size_t Grammar::rule_count() const { return data_->rules.size(); }
+size_t Grammar::node_count() const { return data_->storage.size(); }
+const std::string& Grammar::rule_name(RuleId rule) const { return data_->rules[rule.value].name; }
+NodeId Grammar::rule_body(RuleId rule) const { return data_->rules[rule.value].body; }
+NodeView Grammar::node(NodeId id) const { return data_->storage.View(id); }
+
+size_t Grammar::memory_bytes() const {
+  size_t bytes = sizeof(Data) + data_->storage.memory_bytes();
+  for (const RuleData& rule : data_->rules) bytes += sizeof(rule) + rule.name.capacity();
+  return bytes;
+}
+
+struct GrammarBuilder::Impl {
+  explicit Impl(const Limits& limits) : nodes(limits) {}
+
+  Simplifier nodes;
+  std::vector<RuleData> rules;
+  absl::flat_hash_map<std::string, uint32_t> names;  // name taken -> next number to append to it
+};
+
+// ---- The public face ----
+
+GrammarBuilder::GrammarBuilder(const Limits& limits) : impl_(std::make_unique<Impl>(limits)) {}
+GrammarBuilder::~GrammarBuilder() = default;
+GrammarBuilder::GrammarBuilder(GrammarBuilder&&) noexcept = default;
+GrammarBuilder& GrammarBuilder::operator=(GrammarBuilder&&) noexcept = default;
+
+NodeId GrammarBuilder::Nothing() { return impl_->nodes.Nothing(); }
+NodeId GrammarBuilder::Empty() { return impl_->nodes.Empty(); }
+NodeId GrammarBuilder::AnyBytes() { return impl_->nodes.AnyBytes(); }
+NodeId GrammarBuilder::Bytes(std::string_view bytes) {
+  return impl_->nodes.Text(NodeKind::kBytes, bytes);
+}
+NodeId GrammarBuilder::JsonText(std::string_view text) {
+  GM_DCHECK(!FindInvalidUtf8(text).has_value());
+  return impl_->nodes.Text(NodeKind::kJsonText, text);
+}
+NodeId GrammarBuilder::ByteClass(const ByteSet& bytes) { return impl_->nodes.ByteClass(bytes); }
+NodeId GrammarBuilder::Class(const CodePointSet& characters) {
+  return impl_->nodes.Characters(NodeKind::kClass, characters);
+}
+NodeId GrammarBuilder::JsonClass(const CodePointSet& characters) {
+  return impl_->nodes.Characters(NodeKind::kJsonClass, characters);
+}
+NodeId GrammarBuilder::Sequence(std::span<const NodeId> parts) {
+  return impl_->nodes.Sequence(parts);
+}
+NodeId GrammarBuilder::Sequence(std::initializer_list<NodeId> parts) {
+  return Sequence(std::span<const NodeId>(parts.begin(), parts.size()));
+}
+NodeId GrammarBuilder::Choice(std::span<const NodeId> alternatives) {
+  return impl_->nodes.Choice(alternatives);
+}
+NodeId GrammarBuilder::Choice(std::initializer_list<NodeId> alternatives) {
+  return Choice(std::span<const NodeId>(alternatives.begin(), alternatives.size()));
+}
+NodeId GrammarBuilder::Repeat(NodeId node, int64_t min, int64_t max) {
+  return impl_->nodes.Repeat(node, min, max);
+}
+NodeId GrammarBuilder::Rule(RuleId rule) {
+  return impl_->nodes.Intern({NodeKind::kRule, false, rule.value});
+}
+NodeId GrammarBuilder::And(std::span<const NodeId> parts) { return impl_->nodes.And(parts); }
+NodeId GrammarBuilder::And(std::initializer_list<NodeId> parts) {
+  return And(std::span<const NodeId>(parts.begin(), parts.size()));
+}
+NodeId GrammarBuilder::Not(NodeId node) { return impl_->nodes.Not(node); }
+NodeId GrammarBuilder::MultipleOf(const Multiple& multiple) {
+  return impl_->nodes.MultipleOf(multiple);
+}
+NodeId GrammarBuilder::Tokens(TokenSet tokens) { return impl_->nodes.Tokens(std::move(tokens)); }
+NodeView GrammarBuilder::node(NodeId id) const { return impl_->nodes.view(id); }
+
+RuleId GrammarBuilder::AddRule(std::string_view name) {
+  std::string fit = FitName(name);
+  auto [entry, is_new] = impl_->names.try_emplace(fit, 1);
+  while (!is_new) {
+    std::string numbered = fit + "_" + std::to_string(entry->second++);
+    if (impl_->names.try_emplace(numbered, 1).second) {
+      fit = std::move(numbered);
+      break;
+    }
+    entry = impl_->names.find(fit);
+  }
+  impl_->rules.push_back({std::move(fit), NodeId(), false});
+  return RuleId(static_cast<uint32_t>(impl_->rules.size() - 1));
+}
+
+void GrammarBuilder::SetBody(RuleId rule, NodeId body) {
+  RuleData& data = impl_->rules[rule.value];
+  GM_DCHECK(!data.has_body);
+  data.body = body;
+  data.has_body = true;
+}
+
+bool GrammarBuilder::HasBody(RuleId rule) const { return impl_->rules[rule.value].has_body; }
+
+RuleId GrammarBuilder::Import(const Grammar& grammar) {
+  std::vector<RuleId> rule_map;
+  rule_map.reserve(grammar.rule_count());
+  for (uint32_t r = 0; r < grammar.rule_count(); ++r) {
+    rule_map.push_back(AddRule(grammar.rule_name(RuleId(r))));
+  }
+  std::vector<NodeId> node_map;
+  node_map.reserve(grammar.node_count());
+  std::vector<NodeId> mapped;
+  for (uint32_t n = 0; n < grammar.node_count(); ++n) {
+    const StoredNode& source = grammar.data_->storage.stored(NodeId(n));
+    StoredNode node = source;
+    RepeatData repeat{};
+    if (node.kind == NodeKind::kRule) {
+      node.size = rule_map[node.size].value;
+    } else if (node.kind == NodeKind::kRepeat) {
+      repeat = *static_cast<const RepeatData*>(source.data);
+      repeat.child = node_map[repeat.child.value];
+      node.data = &repeat;
+    } else if (auto children = grammar.data_->storage.Children(NodeId(n)); !children.empty()) {
+      mapped.clear();
+      for (NodeId child : children) mapped.push_back(node_map[child.value]);
+      // The order of these two is that of the ids, which are new.
+      if (node.kind == NodeKind::kChoice || node.kind == NodeKind::kAnd) {
+        std::sort(mapped.begin(), mapped.end());
+      }
+      node.data = mapped.data();
+    }
+    node_map.push_back(impl_->nodes.Intern(node));
+  }
+  for (uint32_t r = 0; r < grammar.rule_count(); ++r) {
+    SetBody(rule_map[r], node_map[grammar.rule_body(RuleId(r)).value]);
+  }
+  return rule_map[grammar.root().value];
+}
+
+StatusOr<Grammar> GrammarBuilder::Finish(RuleId root) {
+  // This builder starts anew whatever comes of the call.
+  Impl done = std::move(*impl_);
+  *impl_ = Impl(done.nodes.limits());
+  if (done.nodes.over()) {
+    return ResourceExhausted("the grammar is too large: it takes more than max_ast_nodes = " +
+                             std::to_string(done.nodes.limits().max_ast_nodes) +
+                             " nodes; make it smaller, or raise that limit");
+  }
+  const NodeStorage& storage = done.nodes.storage();
+  std::vector<bool> node_used(storage.size()), rule_used(done.rules.size());
+  std::vector<NodeId> pending;
+  auto use_node = [&](NodeId id) {
+    if (!node_used[id.value]) pending.push_back(id);
+    node_used[id.value] = true;
+  };
+  auto use_rule = [&](RuleId id) {
+    if (rule_used[id.value]) return true;
+    rule_used[id.value] = true;
+    if (!done.rules[id.value].has_body) return false;
+    use_node(done.rules[id.value].body);
+    return true;
+  };
+  auto no_body = [&](RuleId id) {
+    return Status(StatusCode::kInternal,
+                  "rule " + done.rules[id.value].name + " is used but has no body");
+  };
+  if (!use_rule(root)) return no_body(root);
+  while (!pending.empty()) {
+    NodeId id = pending.back();
+    pending.pop_back();
+    const StoredNode& node = storage.stored(id);
+    if (node.kind == NodeKind::kRule && !use_rule(RuleId(node.size))) {
+      return no_body(RuleId(node.size));
+    }
+    for (NodeId child : storage.Children(id)) use_node(child);
+  }
+
+  size_t nodes = 0, payload = 0;
+  for (uint32_t n = 0; n < storage.size(); ++n) {
+    if (!node_used[n]) continue;
+    ++nodes;
+    payload += NodeStorage::PayloadBytes(storage.stored(NodeId(n)));
+  }
+  auto data = std::make_shared<Grammar::Data>();
+  std::vector<RuleId> rule_map(done.rules.size());
+  for (uint32_t r = 0; r < done.rules.size(); ++r) {
+    if (!rule_used[r]) continue;
+    rule_map[r] = RuleId(static_cast<uint32_t>(data->rules.size()));
+    data->rules.push_back(std::move(done.rules[r]));
+  }
+  data->storage.Reserve(nodes, payload);
+  std::vector<NodeId> node_map(storage.size());
+  for (uint32_t n = 0; n < storage.size(); ++n) {
+    if (!node_used[n]) continue;
+    node_map[n] = data->storage.AppendMapped(storage.stored(NodeId(n)), node_map, rule_map);
+  }
+  for (RuleData& rule : data->rules) rule.body = node_map[rule.body.value];
+  data->root = rule_map[root.value];
+  Grammar grammar;
+  grammar.data_ = std::move(data);
+  return grammar;
+}
+
+}  // namespace grammask::internal

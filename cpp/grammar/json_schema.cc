@@ -1,0 +1,49 @@
+// JSON Schema text to a Grammar of the JSON texts that it admits.
+//
+// Three steps, each with a form of its own that can be printed: the text is read to schemas with
+// their references found, every schema becomes a union of typed cases closed under intersection,
+// union and complement, and the cases become rules. {"type":["null","boolean"],"const":true} is one
+// schema with two keywords, then the set {true}, then root ::= "true". Time and size are linear in the
+// schema but for combinations, which limits.max_schema_steps bounds.
+//
+// docs/json_schema.md says what is supported. The steps: json_schema/schema_tree.h, normalise.h,
+// emit.h. Tests: tests/grammar/json_schema_test.cc.
+#include "grammar/json_schema.h"
+
+#include "grammar/json_schema/emit.h"
+#include "grammar/json_schema/json_document.h"
+#include "grammar/json_schema/key_patterns.h"
+#include "grammar/json_schema/normalise.h"
+#include "grammar/json_schema/schema_tree.h"
+
+namespace grammask::internal {
+
+StatusOr<Grammar> GrammarFromJsonSchema(std::string_view schema, const JsonSchemaOptions& options,
+                                        const Limits& limits) {
+  if (options.any_order) {
+    return Unsupported("any_order=True is not supported in this version; keys come in the order of "
+                       "the schema");
+  }
+  GM_ASSIGN_OR_RETURN(JsonDocument document, JsonDocument::Parse(schema, limits));
+  SchemaTree tree(&document, limits);
+  GrammarBuilder builder(limits);
+  KeyPatterns patterns(&builder, limits);
+  Normaliser normaliser(&tree, &patterns, limits, {.strict = options.strict_mode});
+  GM_ASSIGN_OR_RETURN(ExprId root, normaliser.SchemaExpr(document.root()));
+  GM_RETURN_IF_ERROR(normaliser.Evaluate(root).status());
+  GM_ASSIGN_OR_RETURN(bool empty, normaliser.ProvablyEmpty(root));
+  if (empty) {
+    return Unsatisfiable("the schema is unsatisfiable: " + normaliser.ExplainEmpty(root));
+  }
+  SchemaEmitter emitter(&normaliser, &builder, options, limits);
+  GM_ASSIGN_OR_RETURN(RuleId rule, emitter.EmitRoot(root));
+  return builder.Finish(rule);
+}
+
+Grammar BuiltinJsonGrammar() {
+  JsonSchemaOptions options;
+  options.strict_mode = false;
+  return GrammarFromJsonSchema(R"({"type":["object","array"]})", options).value();
+}
+
+}  // namespace grammask::internal

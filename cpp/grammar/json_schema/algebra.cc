@@ -1,0 +1,162 @@
+// Two sets of JSON values to their intersection, union or complement.
+//
+// Types never overlap, so each operation goes type by type over unions of cases: an intersection
+// meets every case of one side with every case of the other, a complement meets the complements of
+// all cases. {minLength:2} has the cases any-number, string 2.., any-array...; its complement is
+// string ..1. Cost: the product of the numbers of cases, counted against max_schema_steps; arrays and
+// objects: algebra_arrays.cc, algebra_objects.cc.
+//
+// Tests: tests/grammar/json_schema_test.cc.
+#include "grammar/json_schema/algebra.h"
+
+#include <algorithm>
+
+namespace grammask::internal {
+namespace {
+
+// Lists up to this long are searched for cases that others contain.
+constexpr size_t kSearched = 24;
+
+bool IsAll(const NumberSet& s) { return s == NumberSet{}; }
+bool IsAll(const StringSet& s) { return s.IsAll(); }
+bool IsAll(const ArraySet& s) { return s.IsAll(); }
+bool IsAll(const ObjectSet& s) { return s.IsAll(); }
+
+template <class T>
+bool HoldsAll(const std::vector<T>& list) {
+  return list.size() == 1 && IsAll(list[0]);
+}
+
+// True only where it is plain.
+bool Within(const NumberSet& a, const NumberSet& b) { return IsSubset(a, b); }
+template <class T>
+bool Within(const T& a, const T& b) {
+  return IsAll(b) || a == b;
+}
+
+}  // namespace
+
+Status Algebra::Step(size_t amount) {
+  steps_ += amount;
+  if (steps_ <= limits_.max_schema_steps) return {};
+  return ResourceExhausted("combining its parts takes more than limits.max_schema_steps, " +
+                           std::to_string(limits_.max_schema_steps) +
+                           " steps; use fewer alternatives inside one another");
+}
+
+// Adds one case to a union, leaving out what another case contains.
+template <class T>
+Status Algebra::Add(std::vector<T>* list, T item) {
+  if (list->size() <= kSearched) {
+    for (T& other : *list) {
+      if (Within(item, other)) return {};
+    }
+    std::erase_if(*list, [&](const T& other) { return Within(other, item); });
+  }
+  list->push_back(std::move(item));
+  return Step();
+}
+
+template <class T>
+StatusOr<std::vector<T>> Algebra::MeetAll(const std::vector<T>& a, const std::vector<T>& b) {
+  if (a.empty() || b.empty()) return std::vector<T>();
+  if (HoldsAll(a)) return std::vector<T>(b);
+  if (HoldsAll(b)) return std::vector<T>(a);
+  std::vector<T> out;
+  std::vector<T> met;
+  for (const T& x : a) {
+    for (const T& y : b) {
+      met.clear();
+      GM_RETURN_IF_ERROR(Step());
+      GM_RETURN_IF_ERROR(Meet(x, y, &met));
+      for (T& m : met) GM_RETURN_IF_ERROR(Add(&out, std::move(m)));
+    }
+  }
+  return out;
+}
+
+template <class T>
+StatusOr<std::vector<T>> Algebra::ComplementAll(const std::vector<T>& cases) {
+  std::vector<T> out(1);
+  for (const T& c : cases) {
+    std::vector<T> outside;
+    GM_RETURN_IF_ERROR(Outside(c, &outside));
+    GM_ASSIGN_OR_RETURN(out, MeetAll(out, outside));
+    if (out.empty()) break;
+  }
+  return out;
+}
+
+template StatusOr<std::vector<NumberSet>> Algebra::MeetAll(const std::vector<NumberSet>&,
+                                                           const std::vector<NumberSet>&);
+template StatusOr<std::vector<StringSet>> Algebra::MeetAll(const std::vector<StringSet>&,
+                                                           const std::vector<StringSet>&);
+template StatusOr<std::vector<ArraySet>> Algebra::MeetAll(const std::vector<ArraySet>&,
+                                                          const std::vector<ArraySet>&);
+template StatusOr<std::vector<ObjectSet>> Algebra::MeetAll(const std::vector<ObjectSet>&,
+                                                           const std::vector<ObjectSet>&);
+template StatusOr<std::vector<NumberSet>> Algebra::ComplementAll(const std::vector<NumberSet>&);
+template StatusOr<std::vector<StringSet>> Algebra::ComplementAll(const std::vector<StringSet>&);
+template StatusOr<std::vector<ArraySet>> Algebra::ComplementAll(const std::vector<ArraySet>&);
+template StatusOr<std::vector<ObjectSet>> Algebra::ComplementAll(const std::vector<ObjectSet>&);
+
+StatusOr<ValueSet> Algebra::Intersect(const ValueSet& a, const ValueSet& b) {
+  ValueSet out;
+  out.null = a.null && b.null;
+  out.false_value = a.false_value && b.false_value;
+  out.true_value = a.true_value && b.true_value;
+  GM_ASSIGN_OR_RETURN(out.numbers, MeetAll(a.numbers, b.numbers));
+  GM_ASSIGN_OR_RETURN(out.strings, MeetAll(a.strings, b.strings));
+  GM_ASSIGN_OR_RETURN(out.arrays, MeetAll(a.arrays, b.arrays));
+  GM_ASSIGN_OR_RETURN(out.objects, MeetAll(a.objects, b.objects));
+  return out;
+}
+
+Status Algebra::Unite(ValueSet* into, const ValueSet& other) {
+  into->null |= other.null;
+  into->false_value |= other.false_value;
+  into->true_value |= other.true_value;
+  for (const NumberSet& s : other.numbers) GM_RETURN_IF_ERROR(Add(&into->numbers, s));
+  for (const StringSet& s : other.strings) GM_RETURN_IF_ERROR(Add(&into->strings, s));
+  for (const ArraySet& s : other.arrays) GM_RETURN_IF_ERROR(Add(&into->arrays, s));
+  for (const ObjectSet& s : other.objects) GM_RETURN_IF_ERROR(Add(&into->objects, s));
+  return {};
+}
+
+StatusOr<ValueSet> Algebra::Complement(const ValueSet& set) {
+  ValueSet out;
+  out.null = !set.null;
+  out.false_value = !set.false_value;
+  out.true_value = !set.true_value;
+  GM_ASSIGN_OR_RETURN(out.numbers, ComplementAll(set.numbers));
+  GM_ASSIGN_OR_RETURN(out.strings, ComplementAll(set.strings));
+  GM_ASSIGN_OR_RETURN(out.arrays, ComplementAll(set.arrays));
+  GM_ASSIGN_OR_RETURN(out.objects, ComplementAll(set.objects));
+  return out;
+}
+
+Status Algebra::Meet(const NumberSet& a, const NumberSet& b, std::vector<NumberSet>* out) {
+  NumberSet both = internal::Intersect(a, b);
+  if (!both.IsEmpty()) out->push_back(std::move(both));
+  return {};
+}
+
+Status Algebra::Meet(const StringSet& a, const StringSet& b, std::vector<StringSet>* out) {
+  // Large enumerations cost what they hold.
+  GM_RETURN_IF_ERROR(Step((a.values ? a.values->size() : 0) + (b.values ? b.values->size() : 0)));
+  StringSet both = internal::Intersect(a, b);
+  if (!both.IsEmpty()) out->push_back(std::move(both));
+  return {};
+}
+
+Status Algebra::Outside(const NumberSet& set, std::vector<NumberSet>* out) {
+  *out = internal::Complement(set);
+  return {};
+}
+
+Status Algebra::Outside(const StringSet& set, std::vector<StringSet>* out) {
+  *out = internal::Complement(set);
+  return {};
+}
+
+}  // namespace grammask::internal

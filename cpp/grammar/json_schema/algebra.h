@@ -1,0 +1,72 @@
+// Intersection, union and complement of sets of JSON values.
+#ifndef GRAMMASK_GRAMMAR_JSON_SCHEMA_ALGEBRA_H_
+#define GRAMMASK_GRAMMAR_JSON_SCHEMA_ALGEBRA_H_
+
+#include <functional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "grammar/json_schema/key_patterns.h"
+#include "grammar/json_schema/value_set.h"
+
+namespace grammask::internal {
+
+// All results are exact, and free of cases that are plainly empty. Sets of elements and members
+// stay symbolic, so nothing here recurses. Errors carry no place: kResourceExhausted over
+// limits.max_schema_steps, kUnsupported for a complement that has no exact form. Not thread-safe.
+class Algebra {
+ public:
+  // `key_in` tells whether a key, as a string, is in the set of an expression.
+  using KeyIn = std::function<StatusOr<bool>(ExprId, std::string_view)>;
+
+  Algebra(ExprPool* pool, KeyPatterns* patterns, const Limits& limits, KeyIn key_in)
+      : pool_(*pool), patterns_(*patterns), limits_(limits), key_in_(std::move(key_in)) {}
+
+  StatusOr<ValueSet> Intersect(const ValueSet& a, const ValueSet& b);
+  Status Unite(ValueSet* into, const ValueSet& other);
+  StatusOr<ValueSet> Complement(const ValueSet& set);
+
+  // One case of a type with another: their intersection, as no, one or several cases.
+  Status Meet(const NumberSet& a, const NumberSet& b, std::vector<NumberSet>* out);
+  Status Meet(const StringSet& a, const StringSet& b, std::vector<StringSet>* out);
+  Status Meet(const ArraySet& a, const ArraySet& b, std::vector<ArraySet>* out);
+  Status Meet(const ObjectSet& a, const ObjectSet& b, std::vector<ObjectSet>* out);
+
+  // Unions of cases of one type.
+  template <class T>
+  StatusOr<std::vector<T>> MeetAll(const std::vector<T>& a, const std::vector<T>& b);
+  template <class T>
+  StatusOr<std::vector<T>> ComplementAll(const std::vector<T>& cases);
+
+  // The values that an extra key may take in `set`, by the patterns that `key` matches.
+  StatusOr<ExprId> ExtraValue(const ObjectSet& set, std::string_view key);
+  // Brings a case to its simplest form; false when it is plainly empty.
+  bool Simplify(ArraySet* set);
+  bool Simplify(ObjectSet* set);
+  // Counts against limits.max_schema_steps.
+  Status Step(size_t amount = 1);
+
+ private:
+  Status Outside(const NumberSet& set, std::vector<NumberSet>* out);
+  Status Outside(const StringSet& set, std::vector<StringSet>* out);
+  Status Outside(const ArraySet& set, std::vector<ArraySet>* out);
+  Status Outside(const ObjectSet& set, std::vector<ObjectSet>* out);
+  Status OutsideExtras(const ObjectSet& set, std::vector<ObjectSet>* out);
+  StatusOr<ObjectSet> WithoutExtra(const ObjectSet& set, const ObjectSet::Some& some);
+  Status ExpandSome(const ObjectSet& owner, size_t known, std::vector<ObjectSet>* cases);
+  StatusOr<bool> KeySatisfies(const ObjectSet::Some& some, std::string_view key);
+  template <class T>
+  Status Add(std::vector<T>* list, T item);
+
+  ExprPool& pool_;
+  KeyPatterns& patterns_;
+  const Limits& limits_;
+  KeyIn key_in_;
+  size_t steps_ = 0;
+};
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_GRAMMAR_JSON_SCHEMA_ALGEBRA_H_

@@ -1,0 +1,251 @@
+// Sets of objects: intersection and complement.
+//
+// Two objects meet key by key: a key that either names is named in both, with the value that the
+// other asks of it, be it as a named or as an extra key. An object outside a set is told by what it
+// violates: a required key is missing or has a wrong value, an optional one has, some extra key
+// has a wrong name or value, there are too few or too many members; each is a case. The complement of
+// {a: integer} required is "no a" and "a that is no integer". Cost: linear in the keys for each case.
+//
+// Tests: tests/grammar/json_schema_test.cc.
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "grammar/json_schema/algebra.h"
+
+namespace grammask::internal {
+namespace {
+
+// Finds named keys; builds an index where there are many.
+class KeyIndex {
+ public:
+  explicit KeyIndex(const ObjectSet& set) : set_(set) {
+    if (set.named.size() <= 12) return;
+    index_.reserve(set.named.size());
+    for (size_t i = 0; i < set.named.size(); ++i) index_[set.named[i].key] = i;
+  }
+  const ObjectSet::Named* Find(std::string_view key) const {
+    if (!index_.empty()) {
+      auto it = index_.find(key);
+      return it == index_.end() ? nullptr : &set_.named[it->second];
+    }
+    for (const ObjectSet::Named& n : set_.named) {
+      if (n.key == key) return &n;
+    }
+    return nullptr;
+  }
+
+ private:
+  const ObjectSet& set_;
+  absl::flat_hash_map<std::string_view, size_t> index_;
+};
+
+}  // namespace
+
+StatusOr<ExprId> Algebra::ExtraValue(const ObjectSet& set, std::string_view key) {
+  absl::InlinedVector<ExprId, 4> parts = {set.rest};
+  for (const ObjectSet::Group& group : set.groups) {
+    bool any = false;
+    for (const ObjectSet::Pattern& p : group.patterns) {
+      GM_ASSIGN_OR_RETURN(bool matches, patterns_.Matches(p.pattern, key));
+      if (!matches) continue;
+      any = true;
+      parts.push_back(p.value);
+    }
+    if (!any) parts.push_back(group.rest);
+  }
+  return parts.size() == 1 ? parts[0] : pool_.And(parts);
+}
+
+bool Algebra::Simplify(ObjectSet* set) {
+  int64_t required = 0;
+  for (const ObjectSet::Named& n : set->named) {
+    if (!n.required) continue;
+    if (n.value == kNone) return false;
+    ++required;
+  }
+  set->min = std::max(set->min, required);
+  if (set->rest == kNone) {
+    set->groups.clear();
+    if (!set->some.empty()) return false;
+    // Keys that may not occur need no mention where no extra key may occur either.
+    std::erase_if(set->named, [](const ObjectSet::Named& n) { return n.value == kNone; });
+    set->max = std::min(set->max, static_cast<int64_t>(set->named.size()));
+  }
+  if (set->min > set->max) return false;
+  for (const ObjectSet::Some& s : set->some) {
+    if (s.value == kNone || s.key == kNone || pool_.And(s.value, set->rest) == kNone) return false;
+  }
+  return true;
+}
+
+StatusOr<bool> Algebra::KeySatisfies(const ObjectSet::Some& some, std::string_view key) {
+  for (PatternId p : some.match) {
+    GM_ASSIGN_OR_RETURN(bool matches, patterns_.Matches(p, key));
+    if (!matches) return false;
+  }
+  for (PatternId p : some.no_match) {
+    GM_ASSIGN_OR_RETURN(bool matches, patterns_.Matches(p, key));
+    if (matches) return false;
+  }
+  if (some.key == kAnything) return true;
+  return key_in_(some.key, key);
+}
+
+// `cases` name all keys that `owner` names, and more. What `owner` says of some extra key may be
+// true of one of the keys that are now named, or of one that is still extra. The named keys that
+// `owner` has are the first `known` of each case, or else found by their names.
+Status Algebra::ExpandSome(const ObjectSet& owner, size_t known, std::vector<ObjectSet>* cases) {
+  KeyIndex index(owner);
+  for (const ObjectSet::Some& some : owner.some) {
+    std::vector<ObjectSet> next;
+    for (const ObjectSet& c : *cases) {
+      for (size_t i = known; i < c.named.size(); ++i) {
+        if (index.Find(c.named[i].key) != nullptr) continue;
+        ExprId value = pool_.And(c.named[i].value, some.value);
+        if (value == kNone) continue;
+        GM_ASSIGN_OR_RETURN(bool satisfies, KeySatisfies(some, c.named[i].key));
+        if (!satisfies) continue;
+        ObjectSet with = c;
+        with.named[i].value = value;
+        with.named[i].required = true;
+        next.push_back(std::move(with));
+      }
+      ObjectSet extra = c;
+      if (std::find(extra.some.begin(), extra.some.end(), some) == extra.some.end()) {
+        extra.some.push_back(some);
+      }
+      next.push_back(std::move(extra));
+      GM_RETURN_IF_ERROR(Step(c.named.size() + 1));
+    }
+    *cases = std::move(next);
+  }
+  return {};
+}
+
+Status Algebra::Meet(const ObjectSet& a, const ObjectSet& b, std::vector<ObjectSet>* out) {
+  GM_RETURN_IF_ERROR(Step(4 + a.named.size() + b.named.size()));
+  ObjectSet both;
+  both.named.reserve(a.named.size() + b.named.size());
+  KeyIndex in_a(a), in_b(b);
+  for (const ObjectSet::Named& x : a.named) {
+    ObjectSet::Named n = x;
+    if (const ObjectSet::Named* y = in_b.Find(x.key)) {
+      n.value = pool_.And(x.value, y->value);
+      n.required |= y->required;
+      n.declared |= y->declared;
+    } else {
+      GM_ASSIGN_OR_RETURN(ExprId other, ExtraValue(b, x.key));
+      n.value = pool_.And(x.value, other);
+    }
+    both.named.push_back(n);
+  }
+  for (const ObjectSet::Named& y : b.named) {
+    if (in_a.Find(y.key) != nullptr) continue;
+    ObjectSet::Named n = y;
+    GM_ASSIGN_OR_RETURN(ExprId other, ExtraValue(a, y.key));
+    n.value = pool_.And(y.value, other);
+    both.named.push_back(n);
+  }
+  both.rest = pool_.And(a.rest, b.rest);
+  both.groups = a.groups;
+  for (const ObjectSet::Group& g : b.groups) {
+    if (std::find(both.groups.begin(), both.groups.end(), g) == both.groups.end()) {
+      both.groups.push_back(g);
+    }
+  }
+  both.names = pool_.And(a.names, b.names);
+  both.min = std::max(a.min, b.min);
+  both.max = std::min(a.max, b.max);
+  both.closed = a.closed || b.closed;
+  if (a.some.empty() && b.some.empty()) {
+    if (Simplify(&both)) out->push_back(std::move(both));
+    return {};
+  }
+  std::vector<ObjectSet> cases = {std::move(both)};
+  GM_RETURN_IF_ERROR(ExpandSome(a, a.named.size(), &cases));
+  GM_RETURN_IF_ERROR(ExpandSome(b, 0, &cases));
+  for (ObjectSet& c : cases) {
+    if (Simplify(&c)) out->push_back(std::move(c));
+  }
+  return {};
+}
+
+// `set` without any extra key of which `some` is true, and nothing else asked of the extra keys.
+StatusOr<ObjectSet> Algebra::WithoutExtra(const ObjectSet& set, const ObjectSet::Some& some) {
+  ObjectSet out = set;
+  ExprId wrong = pool_.Not(some.value);
+  if (some.key != kAnything) {
+    // Only the names decide: then no extra key may have such a name. But `names` speaks of the
+    // named keys too, which must be left alone.
+    return Unsupported("an object none of whose keys outside a list has certain names and values "
+                       "is not supported");
+  }
+  if (some.match.empty() && some.no_match.empty()) {
+    out.rest = wrong;
+  } else if (some.no_match.empty() && some.match.size() == 1) {
+    out.groups.push_back({{{some.match[0], wrong}}, kAnything});
+  } else if (some.match.empty()) {
+    ObjectSet::Group group{{}, wrong};
+    for (PatternId p : some.no_match) group.patterns.push_back({p, kAnything});
+    out.groups.push_back(std::move(group));
+  } else {
+    return Unsupported("the complement of a condition on keys that match some patterns and not "
+                       "others is not supported");
+  }
+  return out;
+}
+
+// What an object outside `set` may do wrong with keys that `set` does not name.
+Status Algebra::OutsideExtras(const ObjectSet& set, std::vector<ObjectSet>* out) {
+  // Named without condition, so that they are not extra.
+  ObjectSet free;
+  for (const ObjectSet::Named& n : set.named) free.named.push_back({n.key, kAnything});
+  auto add = [&](ObjectSet::Some some) {
+    ObjectSet c = free;
+    c.some.push_back(std::move(some));
+    if (Simplify(&c)) out->push_back(std::move(c));
+  };
+  if (set.rest != kAnything) add({.value = pool_.Not(set.rest)});
+  for (const ObjectSet::Group& g : set.groups) {
+    ObjectSet::Some unmatched{.value = pool_.Not(g.rest)};
+    for (const ObjectSet::Pattern& p : g.patterns) {
+      if (p.value != kAnything) add({.match = {p.pattern}, .value = pool_.Not(p.value)});
+      unmatched.no_match.push_back(p.pattern);
+    }
+    if (g.rest != kAnything) add(std::move(unmatched));
+  }
+  if (set.names != kAnything) add({.key = pool_.Not(set.names)});
+  for (const ObjectSet::Some& some : set.some) {
+    GM_ASSIGN_OR_RETURN(ObjectSet none, WithoutExtra(free, some));
+    if (Simplify(&none)) out->push_back(std::move(none));
+  }
+  return Step(free.named.size() + 1);
+}
+
+Status Algebra::Outside(const ObjectSet& set, std::vector<ObjectSet>* out) {
+  auto add = [&](ObjectSet c) {
+    if (Simplify(&c)) out->push_back(std::move(c));
+  };
+  int64_t required = 0;
+  for (const ObjectSet::Named& n : set.named) {
+    if (n.required) {
+      ++required;
+      // Missing, or there with a wrong value: one case.
+      add({.named = {{n.key, pool_.Not(n.value)}}});
+    } else if (n.value != kAnything) {
+      add({.named = {{n.key, pool_.Not(n.value), true}}});
+    }
+    if (set.names != kAnything && n.value != kNone) {
+      GM_ASSIGN_OR_RETURN(bool named_well, key_in_(set.names, n.key));
+      if (!named_well) add({.named = {{n.key, kAnything, true}}});
+    }
+    GM_RETURN_IF_ERROR(Step());
+  }
+  // A count that the required keys imply is no condition of its own.
+  if (set.min > required) add({.max = set.min - 1});
+  bool implied = set.rest == kNone && set.max >= static_cast<int64_t>(set.named.size());
+  if (set.max != kUnbounded && !implied) add({.min = set.max + 1});
+  return OutsideExtras(set, out);
+}
+
+}  // namespace grammask::internal

@@ -1,0 +1,181 @@
+// Sets of values to rules.
+//
+// The texts of a set are a choice between the literals, one rule for its numbers, a rule for each case
+// of strings, and the containers; a set with containers becomes a rule of its own, named before its
+// body is made, so that recursion is a reference and depth costs no stack: bodies wait on a list. The
+// set {null, string 1..} is ("null" | string) with string ::= "\"" char char* "\"". Equal bodies share
+// a rule. Linear in the sets, but for what strings and numbers cost (strings.h, numbers.h).
+//
+// Objects: emit_objects.cc. Arrays: emit_arrays.cc. Tests: tests/grammar/json_schema_test.cc.
+#include "grammar/json_schema/emit.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "grammar/json_schema/emit_containers.h"
+
+namespace grammask::internal {
+namespace {
+
+// With an indent, values that a schema leaves free to nest, or that are recursive, may nest so much
+// deeper than the schema itself: each level has texts of its own.
+constexpr int kFreeDepth = 32;
+
+// The most alternatives for the place of one element among counted ones.
+constexpr int64_t kMaxPlaces = 512;
+
+// The one number of the set, where it is one number.
+const Decimal* Single(const NumberSet& set) {
+  if (!set.lower || !set.upper || set.lower->open || set.upper->open) return nullptr;
+  if (set.lower->value != set.upper->value) return nullptr;
+  return &set.lower->value;
+}
+
+}  // namespace
+
+SchemaEmitter::SchemaEmitter(Normaliser* normaliser, GrammarBuilder* builder,
+                             const JsonSchemaOptions& options, const Limits& limits)
+    : normaliser_(*normaliser),
+      builder_(*builder),
+      limits_(limits),
+      layout_(builder, options, normaliser->tree().document().depth() + kFreeDepth) {
+  spelling_.integers_with_fraction = normaliser->tree().draft() != Draft::k4;
+}
+
+StatusOr<RuleId> SchemaEmitter::EmitRoot(ExprId expr) {
+  GM_ASSIGN_OR_RETURN(NodeId value, Value(expr, 0, "root"));
+  while (!tasks_.empty()) {
+    Task task = tasks_.back();
+    tasks_.pop_back();
+    current_ = task.expr;
+    GM_ASSIGN_OR_RETURN(const ValueSet* set, normaliser_.Evaluate(task.expr));
+    StatusOr<NodeId> body = Body(*set, task.depth);
+    if (!body.ok()) return Located(body.status());
+    builder_.SetBody(task.rule, *body);
+  }
+  NodeView view = builder_.node(value);
+  if (view.kind == NodeKind::kRule) return view.rule;
+  RuleId root = builder_.AddRule("root");
+  builder_.SetBody(root, value);
+  return root;
+}
+
+Status SchemaEmitter::Located(const Status& status) const {
+  if (status.ok() || status.message().starts_with('#') || current_ == kAnything) return status;
+  return Status(status.code(),
+                normaliser_.pool().ToString(current_, normaliser_.tree().document()) + ": " +
+                    status.message());
+}
+
+StatusOr<NodeId> SchemaEmitter::Value(ExprId expr, int depth, std::string_view name) {
+  if (expr == kNone) return builder_.Nothing();
+  int level = layout_.depends_on_depth() ? depth : 0;
+  auto known = values_.find(std::pair(expr, level));
+  if (known != values_.end()) return NodeId{known->second};
+  GM_ASSIGN_OR_RETURN(const ValueSet* set, normaliser_.Evaluate(expr));
+  NodeId node;
+  if (set->arrays.empty() && set->objects.empty()) {
+    ExprId outer = std::exchange(current_, expr);
+    StatusOr<NodeId> body = Body(*set, depth);
+    if (!body.ok()) return Located(body.status());
+    current_ = outer;
+    node = *body;
+  } else {
+    RuleId rule = builder_.AddRule(expr == kAnything ? "value" : name);
+    tasks_.push_back({expr, depth, rule});
+    node = builder_.Rule(rule);
+  }
+  values_[std::pair(expr, level)] = node;
+  return node;
+}
+
+StatusOr<NodeId> SchemaEmitter::Body(const ValueSet& set, int depth) {
+  std::vector<NodeId> alternatives;
+  for (const ObjectSet& o : set.objects) {
+    GM_ASSIGN_OR_RETURN(NodeId node, ObjectEmitter(this, o, depth).Run());
+    alternatives.push_back(node);
+  }
+  for (const ArraySet& a : set.arrays) {
+    GM_ASSIGN_OR_RETURN(NodeId node, ArrayEmitter(this, a, depth).Run());
+    alternatives.push_back(node);
+  }
+  GM_RETURN_IF_ERROR(AddScalars(set, &alternatives));
+  return builder_.Choice(alternatives);
+}
+
+Status SchemaEmitter::AddScalars(const ValueSet& set, std::vector<NodeId>* alternatives) {
+  for (const StringSet& s : set.strings) {
+    GM_ASSIGN_OR_RETURN(NodeId node, String(s));
+    alternatives->push_back(node);
+  }
+  if (!set.numbers.empty()) {
+    GM_ASSIGN_OR_RETURN(NodeId node, Numbers(set.numbers));
+    alternatives->push_back(node);
+  }
+  if (set.true_value) alternatives->push_back(builder_.Bytes("true"));
+  if (set.false_value) alternatives->push_back(builder_.Bytes("false"));
+  if (set.null) alternatives->push_back(builder_.Bytes("null"));
+  return {};
+}
+
+StatusOr<NodeId> SchemaEmitter::Numbers(const std::vector<NumberSet>& sets) {
+  std::vector<NodeId> alternatives;
+  for (const NumberSet& set : sets) {
+    if (const Decimal* single = Single(set)) {
+      if (set.Contains(*single)) {
+        alternatives.push_back(
+            EmitNumberValue(&builder_, *single, normaliser_.SourceOf(*single)));
+      }
+      continue;
+    }
+    GM_ASSIGN_OR_RETURN(NodeId node, EmitNumbers(&builder_, set, limits_, spelling_));
+    alternatives.push_back(node);
+  }
+  bool integer = sets.size() == 1 && sets[0].kind == NumberSet::Kind::kIntegers;
+  return RuleFor(builder_.Choice(alternatives), integer ? "integer" : "number");
+}
+
+StatusOr<NodeId> SchemaEmitter::String(const StringSet& set) {
+  GM_ASSIGN_OR_RETURN(NodeId body, EmitStringBody(&builder_, set, limits_));
+  NodeId quote = builder_.Bytes("\"");
+  return RuleFor(builder_.Sequence({quote, body, quote}), "string");
+}
+
+NodeId SchemaEmitter::RuleFor(NodeId body, std::string_view name) {
+  if (body == builder_.Nothing()) return body;
+  auto [it, fresh] = rules_.try_emplace(body);
+  if (fresh) {
+    RuleId rule = builder_.AddRule(name);
+    builder_.SetBody(rule, body);
+    it->second = builder_.Rule(rule);
+  }
+  return it->second;
+}
+
+StatusOr<NodeId> SchemaEmitter::RepeatWithOne(NodeId each, NodeId special, int64_t min,
+                                              int64_t max) {
+  if (max < 1) return builder_.Nothing();
+  int64_t places = max == kUnbounded ? std::max<int64_t>(min, 1) : max;
+  if (places > kMaxPlaces) {
+    return Unsupported("one element or member that must be among " + std::to_string(places) +
+                       " counted ones is not supported; the most is " +
+                       std::to_string(kMaxPlaces));
+  }
+  std::vector<NodeId> alternatives;
+  for (int64_t before = 0; before < places; ++before) {
+    int64_t least = std::max<int64_t>(0, min - 1 - before);
+    bool last = before == places - 1;
+    if (max == kUnbounded) {
+      alternatives.push_back(builder_.Sequence(
+          {builder_.Repeat(each, before, last ? kUnbounded : before), special,
+           builder_.Repeat(each, least, kUnbounded)}));
+    } else {
+      alternatives.push_back(
+          builder_.Sequence({builder_.Repeat(each, before, before), special,
+                             builder_.Repeat(each, least, max - 1 - before)}));
+    }
+  }
+  return builder_.Choice(alternatives);
+}
+
+}  // namespace grammask::internal

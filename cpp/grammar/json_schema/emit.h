@@ -1,0 +1,67 @@
+// The third step: sets of values to a grammar of their JSON texts.
+#ifndef GRAMMASK_GRAMMAR_JSON_SCHEMA_EMIT_H_
+#define GRAMMASK_GRAMMAR_JSON_SCHEMA_EMIT_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/status.h"
+#include "grammar/ast.h"
+#include "grammar/json_schema.h"
+#include "grammar/json_schema/layout.h"
+#include "grammar/json_schema/normalise.h"
+
+namespace grammask::internal {
+
+// Adds rules to a builder: one for each set of values that holds arrays or objects, shared by all
+// places that ask for it, and one for each kind of string and number. A rule ends at the last byte of
+// its value. Not thread-safe.
+class SchemaEmitter {
+ public:
+  SchemaEmitter(Normaliser* normaliser, GrammarBuilder* builder, const JsonSchemaOptions& options,
+                const Limits& limits);
+
+  // A rule for the texts of `expr`, with all that it needs. Errors name the schema and the keyword.
+  StatusOr<RuleId> EmitRoot(ExprId expr);
+
+ private:
+  friend class ObjectEmitter;
+  friend class ArrayEmitter;
+  struct Task {
+    ExprId expr;
+    int depth;
+    RuleId rule;
+  };
+
+  // A node for the texts of `expr` as a value at `depth`: complete at once where it holds no arrays
+  // or objects, else a rule whose body is made later.
+  StatusOr<NodeId> Value(ExprId expr, int depth, std::string_view name);
+  StatusOr<NodeId> Body(const ValueSet& set, int depth);
+  Status AddScalars(const ValueSet& set, std::vector<NodeId>* alternatives);
+  StatusOr<NodeId> Numbers(const std::vector<NumberSet>& sets);
+  StatusOr<NodeId> String(const StringSet& set);
+  // A rule with this body; the same one for the same body.
+  NodeId RuleFor(NodeId body, std::string_view name);
+  // each* with one `special` among them, between min and max in all.
+  StatusOr<NodeId> RepeatWithOne(NodeId each, NodeId special, int64_t min, int64_t max);
+  // Puts the place of the value being emitted before a message that has none.
+  Status Located(const Status& status) const;
+
+  Normaliser& normaliser_;
+  GrammarBuilder& builder_;
+  const Limits& limits_;
+  Layout layout_;
+  NumberSpelling spelling_;
+  std::vector<Task> tasks_;
+  ExprId current_ = kAnything;  // whose rule is being made
+  absl::flat_hash_map<std::pair<ExprId, int>, NodeId> values_;
+  absl::flat_hash_map<NodeId, NodeId> rules_;  // by body
+};
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_GRAMMAR_JSON_SCHEMA_EMIT_H_

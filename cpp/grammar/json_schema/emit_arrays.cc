@@ -1,0 +1,209 @@
+// One case of arrays to a node.
+//
+// The elements of the prefix come one after another, those beyond the least number in nested optional
+// parts, and the rest repeats: with a prefix a, b and rest r, at least one, the elements are
+// a (end | ,b (,r)* end). Distinct elements (uniqueItems) are possible where all elements come from a
+// few literals: then a rule for each set of literals used so far offers those that are left. Linear
+// in the prefix; for distinct elements in the number of such sets, which is bounded.
+//
+// Tests: tests/grammar/json_schema_test.cc.
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "grammar/json_schema/emit_containers.h"
+
+namespace grammask::internal {
+namespace {
+
+// Optional elements nested in one rule.
+constexpr size_t kChunk = 64;
+// For uniqueItems: the most literals, and the most sets of them.
+constexpr size_t kMaxLiterals = 64;
+constexpr size_t kMaxUsedSets = 5'000;
+
+}  // namespace
+
+ArrayEmitter::ArrayEmitter(SchemaEmitter* emitter, const ArraySet& set, int depth)
+    : e_(*emitter),
+      builder_(emitter->builder_),
+      set_(set),
+      depth_(depth),
+      min_(set.min),
+      max_(set.max),
+      comma_(e_.layout_.Comma(depth + 1)),
+      end_(e_.layout_.Close(']', depth)) {
+  if (set_.closed) max_ = std::min(max_, static_cast<int64_t>(set_.prefix.size()));
+}
+
+StatusOr<NodeId> ArrayEmitter::Element(ExprId expr) {
+  GM_ASSIGN_OR_RETURN(NodeId text, e_.Value(expr, depth_ + 1, "element"));
+  return builder_.Sequence({text, e_.layout_.After()});
+}
+
+// Elements after a prefix that is written out, to the end.
+StatusOr<NodeId> ArrayEmitter::AfterPrefix() {
+  int64_t length = static_cast<int64_t>(set_.prefix.size());
+  if (max_ <= length) return set_.some.empty() ? end_ : builder_.Nothing();
+  GM_ASSIGN_OR_RETURN(NodeId rest, Element(set_.rest));
+  NodeId further = builder_.Sequence({comma_, rest});
+  int64_t min = std::max<int64_t>(0, min_ - length);
+  int64_t max = max_ == kUnbounded ? kUnbounded : max_ - length;
+  if (set_.some.empty()) return builder_.Sequence({builder_.Repeat(further, min, max), end_});
+  GM_ASSIGN_OR_RETURN(NodeId special, Element(e_.normaliser_.pool().And(set_.rest, set_.some[0])));
+  GM_ASSIGN_OR_RETURN(NodeId list, e_.RepeatWithOne(further,
+                                                    builder_.Sequence({comma_, special}), min, max));
+  return builder_.Sequence({list, end_});
+}
+
+StatusOr<NodeId> ArrayEmitter::FromPrefix() {
+  size_t length = set_.prefix.size();
+  size_t needed = static_cast<size_t>(std::clamp<int64_t>(min_, 1, static_cast<int64_t>(length)));
+  GM_ASSIGN_OR_RETURN(NodeId node, AfterPrefix());
+  // Enough of the prefix for its end to follow: an element more is optional.
+  for (size_t i = length; i-- > needed;) {
+    GM_ASSIGN_OR_RETURN(NodeId element, Element(set_.prefix[i]));
+    node = builder_.Choice({end_, builder_.Sequence({comma_, element, node})});
+    if (i % kChunk == 0) node = e_.RuleFor(node, "elements");
+  }
+  std::vector<NodeId> parts;
+  for (size_t i = 0; i < needed; ++i) {
+    GM_ASSIGN_OR_RETURN(NodeId element, Element(set_.prefix[i]));
+    if (i > 0) parts.push_back(comma_);
+    parts.push_back(element);
+  }
+  parts.push_back(node);
+  return builder_.Sequence(parts);
+}
+
+StatusOr<NodeId> ArrayEmitter::WithoutPrefix() {
+  GM_ASSIGN_OR_RETURN(NodeId rest, Element(set_.rest));
+  NodeId further = builder_.Sequence({comma_, rest});
+  int64_t min = std::max<int64_t>(0, min_ - 1);
+  int64_t max = max_ == kUnbounded ? kUnbounded : max_ - 1;
+  if (set_.some.empty()) {
+    return builder_.Sequence({rest, builder_.Repeat(further, min, max), end_});
+  }
+  GM_ASSIGN_OR_RETURN(NodeId special, Element(e_.normaliser_.pool().And(set_.rest, set_.some[0])));
+  GM_ASSIGN_OR_RETURN(NodeId later, e_.RepeatWithOne(further,
+                                                     builder_.Sequence({comma_, special}), min,
+                                                     max));
+  return builder_.Sequence(
+      {builder_.Choice({builder_.Sequence({special, builder_.Repeat(further, min, max)}),
+                        builder_.Sequence({rest, later})}),
+       end_});
+}
+
+StatusOr<std::optional<std::vector<ArrayEmitter::Literal>>> ArrayEmitter::Literals(ExprId expr) {
+  std::optional<std::vector<Literal>> none;
+  GM_ASSIGN_OR_RETURN(const ValueSet* set, e_.normaliser_.Evaluate(expr));
+  if (!set->arrays.empty() || !set->objects.empty()) return none;
+  std::vector<Literal> out;
+  auto add = [&](std::string identity, NodeId node) {
+    for (const Literal& l : out) {
+      if (l.identity == identity) return;
+    }
+    out.push_back({std::move(identity), node});
+  };
+  if (set->null) add("null", builder_.Bytes("null"));
+  if (set->false_value) add("false", builder_.Bytes("false"));
+  if (set->true_value) add("true", builder_.Bytes("true"));
+  for (const NumberSet& n : set->numbers) {
+    std::optional<std::vector<Decimal>> members = n.Members(kMaxLiterals);
+    if (!members) return none;
+    for (const Decimal& d : *members) {
+      GM_ASSIGN_OR_RETURN(NodeId node, e_.Numbers({NumberSet::Only(d)}));
+      add(d.ToString(), node);
+    }
+  }
+  for (const StringSet& s : set->strings) {
+    if (!s.values || s.values->size() > kMaxLiterals) return none;
+    for (const std::string& value : *s.values) {
+      GM_ASSIGN_OR_RETURN(bool holds, e_.normaliser_.patterns().Contains(s, value));
+      if (!holds) continue;
+      StringSet only;
+      only.values = {value};
+      GM_ASSIGN_OR_RETURN(NodeId node, e_.String(only));
+      add("\"" + value, node);
+    }
+  }
+  if (out.size() > kMaxLiterals) return none;
+  return std::optional(std::move(out));
+}
+
+StatusOr<NodeId> ArrayEmitter::Unique() {
+  auto unsupported = [&] {
+    return e_.normaliser_.tree().Error(
+        StatusCode::kUnsupported, *set_.unique, Keyword::kUniqueItems,
+        "only elements from a short list of values (enum, const, boolean, null) can be held apart; "
+        "list the values, or leave uniqueItems to a check afterwards");
+  };
+  if (!set_.some.empty()) return unsupported();
+  // What each position may hold, over one table of literals.
+  std::vector<Literal> table;
+  std::vector<std::vector<size_t>> allowed;
+  for (size_t i = 0; i <= set_.prefix.size(); ++i) {
+    GM_ASSIGN_OR_RETURN(auto literals, Literals(set_.at(i)));
+    if (!literals) return unsupported();
+    allowed.emplace_back();
+    for (Literal& l : *literals) {
+      size_t at = 0;
+      while (at < table.size() && table[at].identity != l.identity) ++at;
+      if (at == table.size()) table.push_back(std::move(l));
+      allowed.back().push_back(at);
+    }
+  }
+  if (table.size() > kMaxLiterals) return unsupported();
+  // After the literals in `used` are written: a comma and another one, or the end.
+  absl::flat_hash_map<uint64_t, RuleId> rules;
+  std::vector<uint64_t> waiting;
+  auto rule_of = [&](uint64_t used) {
+    auto [it, fresh] = rules.try_emplace(used);
+    if (fresh) {
+      it->second = builder_.AddRule("distinct");
+      waiting.push_back(used);
+    }
+    return builder_.Rule(it->second);
+  };
+  auto choices = [&](uint64_t used, NodeId comma) {
+    int64_t count = std::popcount(used);
+    std::vector<NodeId> alternatives;
+    if (count > 0 && count >= min_) alternatives.push_back(end_);
+    if (count < max_) {
+      for (size_t v : allowed[std::min<size_t>(count, set_.prefix.size())]) {
+        if (used >> v & 1) continue;
+        alternatives.push_back(builder_.Sequence(
+            {comma, table[v].node, e_.layout_.After(), rule_of(used | uint64_t{1} << v)}));
+      }
+    }
+    return builder_.Choice(alternatives);
+  };
+  NodeId first = choices(0, builder_.Empty());
+  while (!waiting.empty()) {
+    if (rules.size() > kMaxUsedSets) return unsupported();
+    uint64_t used = waiting.back();
+    waiting.pop_back();
+    RuleId rule = rules[used];
+    NodeId body = choices(used, comma_);
+    builder_.SetBody(rule, body);
+  }
+  return first;
+}
+
+StatusOr<NodeId> ArrayEmitter::Run() {
+  if (min_ > max_) return builder_.Nothing();
+  if (set_.some.size() > 1) {
+    return Unsupported("several different elements that must be among those after the prefix, "
+                       "which is what contains asks for, are not supported");
+  }
+  bool may_be_empty = min_ == 0 && set_.some.empty();
+  NodeId content = builder_.Nothing();
+  if (max_ > 0 && e_.layout_.may_nest(depth_)) {
+    StatusOr<NodeId> elements = set_.unique && max_ > 1 ? Unique()
+                                : set_.prefix.empty()   ? WithoutPrefix()
+                                                        : FromPrefix();
+    GM_ASSIGN_OR_RETURN(content, std::move(elements));
+  }
+  return e_.layout_.Container('[', ']', may_be_empty, content, depth_);
+}
+
+}  // namespace grammask::internal

@@ -1,0 +1,86 @@
+// One case of objects or arrays to a node.
+#ifndef GRAMMASK_GRAMMAR_JSON_SCHEMA_EMIT_CONTAINERS_H_
+#define GRAMMASK_GRAMMAR_JSON_SCHEMA_EMIT_CONTAINERS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "grammar/json_schema/emit.h"
+
+namespace grammask::internal {
+
+// Objects: named members in order, then extra ones in any order. Used once for one case.
+class ObjectEmitter {
+ public:
+  ObjectEmitter(SchemaEmitter* emitter, const ObjectSet& set, int depth);
+  StatusOr<NodeId> Run();
+
+ private:
+  struct Member {
+    NodeId node;  // key, colon, value, and what comes after
+    bool required;
+  };
+  // One kind of extra member: keys in one string set, values of one expression.
+  struct Extra {
+    std::vector<PatternId> match, no_match;
+    ExprId value;
+    StringSet key;
+  };
+  StatusOr<bool> FindMembers();  // false when a required one cannot be
+  StatusOr<NodeId> MemberNode(NodeId key, ExprId value, std::string_view name);
+  // The extra members, restricted to those of which `some` is true where it is given.
+  StatusOr<NodeId> ExtraNode(const ObjectSet::Some* some);
+  StatusOr<std::vector<Extra>> Extras(const ObjectSet::Some* some);
+  Status RestrictNames(ExprId names, std::vector<Extra>* extras);
+  Status ExcludeNames(Extra* extra);
+  // Extra members to the end of the object, `min` to `max` of them; a comma comes before the first
+  // unless it `leads`.
+  StatusOr<NodeId> ExtrasToEnd(bool leads, int64_t min, int64_t max);
+  StatusOr<NodeId> Uncounted();
+  StatusOr<NodeId> Counted(int64_t min, int64_t max);
+  NodeId AsRule(NodeId node);
+  NodeId FirstMembers(const std::vector<NodeId>& tails, size_t last, NodeId extras_first);
+
+  SchemaEmitter& e_;
+  GrammarBuilder& builder_;
+  const ObjectSet& set_;
+  int depth_;
+  NodeId comma_, end_;
+  std::vector<Member> members_;
+  int64_t required_ = 0;
+  NodeId extra_, special_;  // Nothing where there are none
+};
+
+// Arrays. Used once for one case.
+class ArrayEmitter {
+ public:
+  ArrayEmitter(SchemaEmitter* emitter, const ArraySet& set, int depth);
+  StatusOr<NodeId> Run();
+
+ private:
+  // A value that uniqueItems may tell from others.
+  struct Literal {
+    std::string identity;  // equal for equal values
+    NodeId node;
+  };
+  StatusOr<NodeId> Element(ExprId expr);
+  StatusOr<NodeId> FromPrefix();
+  StatusOr<NodeId> WithoutPrefix();
+  StatusOr<NodeId> AfterPrefix();
+  StatusOr<NodeId> Unique();
+  // The literals of `expr`; nullopt when it holds others or too many.
+  StatusOr<std::optional<std::vector<Literal>>> Literals(ExprId expr);
+
+  SchemaEmitter& e_;
+  GrammarBuilder& builder_;
+  const ArraySet& set_;
+  int depth_;
+  int64_t min_, max_;
+  NodeId comma_, end_;
+};
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_GRAMMAR_JSON_SCHEMA_EMIT_CONTAINERS_H_

@@ -1,0 +1,332 @@
+// One case of objects to a node.
+//
+// Named members stand in their order, each optional one may be left out, and extra members follow.
+// After the first member every further one brings its comma along, so that the rest is a plain
+// sequence of optional parts: with a, b, c optional, the members are a T1 | b T2 | c T3 where T1 =
+// (,b)? (,c)? end. The suffixes T share rules every few members, which keeps a thousand optional
+// properties linear. Bounds on the number of members need the count: states (member, count so far).
+// An extra key is any string but the named ones; where patterns have a say, each combination of
+// matching and not matching that leads to other values is a kind of extra member of its own.
+//
+// Tests: tests/grammar/json_schema_test.cc.
+#include <algorithm>
+
+#include "grammar/json_schema/emit_containers.h"
+
+namespace grammask::internal {
+namespace {
+
+// Members between two shared suffixes.
+constexpr size_t kChunk = 16;
+// Patterns whose combinations are told apart for one object, and states of a counted object.
+constexpr size_t kMaxPatterns = 10;
+constexpr size_t kMaxCountStates = 200'000;
+
+// Which patterns must match, which must not; the others do not matter.
+struct Cube {
+  uint32_t match, no_match;
+  friend bool operator==(Cube, Cube) = default;
+};
+
+// Covers the masks that have each value by as few conditions as is easily found. values[mask] is the
+// value of keys that match just the patterns in mask.
+std::vector<std::pair<Cube, ExprId>> CoverMasks(size_t patterns,
+                                                const std::vector<ExprId>& values) {
+  uint32_t all = (uint32_t{1} << patterns) - 1;
+  std::vector<std::pair<Cube, ExprId>> out;
+  for (uint32_t mask = 0; mask <= all; ++mask) {
+    if (values[mask] == kNone) continue;
+    Cube cube{mask, all & ~mask};
+    auto covers = [&](Cube c, uint32_t m) { return (m & c.match) == c.match && !(m & c.no_match); };
+    bool covered = std::any_of(out.begin(), out.end(), [&](const auto& known) {
+      return known.second == values[mask] && covers(known.first, mask);
+    });
+    if (covered) continue;
+    for (size_t bit = 0; bit < patterns; ++bit) {
+      Cube wider{cube.match & ~(uint32_t{1} << bit), cube.no_match & ~(uint32_t{1} << bit)};
+      bool same = true;
+      for (uint32_t m = 0; m <= all && same; ++m) {
+        same = !covers(wider, m) || values[m] == values[mask];
+      }
+      if (same) cube = wider;
+    }
+    out.push_back({cube, values[mask]});
+  }
+  return out;
+}
+
+}  // namespace
+
+ObjectEmitter::ObjectEmitter(SchemaEmitter* emitter, const ObjectSet& set, int depth)
+    : e_(*emitter),
+      builder_(emitter->builder_),
+      set_(set),
+      depth_(depth),
+      comma_(e_.layout_.Comma(depth + 1)),
+      end_(e_.layout_.Close('}', depth)),
+      extra_(builder_.Nothing()),
+      special_(builder_.Nothing()) {}
+
+NodeId ObjectEmitter::AsRule(NodeId node) {
+  if (builder_.node(node).kind == NodeKind::kRule) return node;
+  return e_.RuleFor(node, "members");
+}
+
+StatusOr<NodeId> ObjectEmitter::MemberNode(NodeId key, ExprId value, std::string_view name) {
+  GM_ASSIGN_OR_RETURN(NodeId text, e_.Value(value, depth_ + 1, name));
+  return builder_.Sequence({key, e_.layout_.Colon(), text, e_.layout_.After()});
+}
+
+StatusOr<bool> ObjectEmitter::FindMembers() {
+  NodeId quote = builder_.Bytes("\"");
+  members_.reserve(set_.named.size());
+  for (const ObjectSet::Named& n : set_.named) {
+    bool possible = n.value != kNone && (n.required || n.declared || !set_.closed);
+    if (possible && set_.names != kAnything) {
+      GM_ASSIGN_OR_RETURN(possible, e_.normaliser_.KeyIn(set_.names, n.key));
+    }
+    NodeId node = builder_.Nothing();
+    if (possible) {
+      NodeId key = builder_.Sequence({quote, builder_.JsonText(n.key), quote});
+      GM_ASSIGN_OR_RETURN(node, MemberNode(key, n.value, n.key));
+    }
+    if (node == builder_.Nothing()) {
+      if (n.required) return false;
+      continue;
+    }
+    members_.push_back({node, n.required});
+    required_ += n.required;
+  }
+  return true;
+}
+
+StatusOr<std::vector<ObjectEmitter::Extra>> ObjectEmitter::Extras(const ObjectSet::Some* some) {
+  std::vector<PatternId> patterns;
+  auto index = [&](PatternId p) {
+    auto it = std::find(patterns.begin(), patterns.end(), p);
+    if (it == patterns.end()) it = patterns.insert(it, p);
+    return static_cast<uint32_t>(it - patterns.begin());
+  };
+  for (const ObjectSet::Group& g : set_.groups) {
+    for (const ObjectSet::Pattern& p : g.patterns) index(p.pattern);
+  }
+  uint32_t declared = (uint32_t{1} << std::min<size_t>(patterns.size(), 31)) - 1;
+  uint32_t match = 0, no_match = 0;
+  if (some != nullptr) {
+    for (PatternId p : some->match) match |= uint32_t{1} << std::min(index(p), 31u);
+    for (PatternId p : some->no_match) no_match |= uint32_t{1} << std::min(index(p), 31u);
+  }
+  if (patterns.size() > kMaxPatterns) {
+    return Unsupported("patternProperties: " + std::to_string(patterns.size()) +
+                       " patterns that one object's keys may match in any combination are not "
+                       "supported; the most is " + std::to_string(kMaxPatterns));
+  }
+  std::vector<ExprId> values(size_t{1} << patterns.size());
+  for (uint32_t mask = 0; mask < values.size(); ++mask) {
+    bool asked = (mask & match) == match && (mask & no_match) == 0;
+    // In strict mode a key must match a pattern of the schema's own.
+    bool open = !set_.closed || (mask & declared) != 0;
+    std::vector<ExprId> parts = {asked && open ? set_.rest : kNone};
+    if (some != nullptr) parts.push_back(some->value);
+    for (const ObjectSet::Group& g : set_.groups) {
+      bool any = false;
+      for (const ObjectSet::Pattern& p : g.patterns) {
+        if (!(mask >> index(p.pattern) & 1)) continue;
+        any = true;
+        parts.push_back(p.value);
+      }
+      if (!any) parts.push_back(g.rest);
+    }
+    values[mask] = e_.normaliser_.pool().And(parts);
+  }
+  std::vector<Extra> extras;
+  for (const auto& [cube, value] : CoverMasks(patterns.size(), values)) {
+    Extra extra{.value = value};
+    for (size_t i = 0; i < patterns.size(); ++i) {
+      if (cube.match >> i & 1) extra.match.push_back(patterns[i]);
+      if (cube.no_match >> i & 1) extra.no_match.push_back(patterns[i]);
+    }
+    extras.push_back(std::move(extra));
+  }
+  return extras;
+}
+
+// Takes the named keys out of an extra key's strings, those that it could be at all.
+Status ObjectEmitter::ExcludeNames(Extra* extra) {
+  KeyPatterns& patterns = e_.normaliser_.patterns();
+  for (PatternId p : extra->match) extra->key.patterns.emplace_back(patterns.text(p));
+  for (PatternId p : extra->no_match) extra->key.not_patterns.emplace_back(patterns.text(p));
+  for (const ObjectSet::Named& n : set_.named) {
+    bool could = true;
+    for (PatternId p : extra->match) {
+      GM_ASSIGN_OR_RETURN(bool matches, patterns.Matches(p, n.key));
+      could = could && matches;
+    }
+    for (PatternId p : extra->no_match) {
+      GM_ASSIGN_OR_RETURN(bool matches, patterns.Matches(p, n.key));
+      could = could && !matches;
+    }
+    if (could) extra->key.excluded.emplace_back(n.key);
+  }
+  return {};
+}
+
+Status ObjectEmitter::RestrictNames(ExprId names, std::vector<Extra>* extras) {
+  if (names == kAnything) return {};
+  GM_ASSIGN_OR_RETURN(const ValueSet* set, e_.normaliser_.Evaluate(names));
+  std::vector<Extra> out;
+  for (const Extra& extra : *extras) {
+    for (const StringSet& s : set->strings) {
+      Extra restricted = extra;
+      restricted.key = Intersect(extra.key, s);
+      if (!restricted.key.IsEmpty()) out.push_back(std::move(restricted));
+    }
+  }
+  *extras = std::move(out);
+  return {};
+}
+
+StatusOr<NodeId> ObjectEmitter::ExtraNode(const ObjectSet::Some* some) {
+  if (!set_.HasExtras()) return builder_.Nothing();
+  GM_ASSIGN_OR_RETURN(std::vector<Extra> extras, Extras(some));
+  for (Extra& extra : extras) GM_RETURN_IF_ERROR(ExcludeNames(&extra));
+  GM_RETURN_IF_ERROR(RestrictNames(set_.names, &extras));
+  if (some != nullptr) GM_RETURN_IF_ERROR(RestrictNames(some->key, &extras));
+  std::vector<NodeId> alternatives;
+  for (const Extra& extra : extras) {
+    GM_ASSIGN_OR_RETURN(NodeId key, e_.String(extra.key));
+    if (key == builder_.Nothing()) continue;
+    GM_ASSIGN_OR_RETURN(NodeId node, MemberNode(key, extra.value, "extra"));
+    alternatives.push_back(node);
+  }
+  return builder_.Choice(alternatives);
+}
+
+StatusOr<NodeId> ObjectEmitter::ExtrasToEnd(bool leads, int64_t min, int64_t max) {
+  NodeId further = builder_.Sequence({comma_, extra_});
+  if (set_.some.empty()) {
+    if (extra_ == builder_.Nothing() || max == 0) {
+      return !leads && min == 0 ? end_ : builder_.Nothing();
+    }
+    if (!leads) return builder_.Sequence({builder_.Repeat(further, min, max), end_});
+    int64_t rest = max == kUnbounded ? kUnbounded : max - 1;
+    return builder_.Sequence(
+        {extra_, builder_.Repeat(further, std::max<int64_t>(0, min - 1), rest), end_});
+  }
+  if (max == 0) return builder_.Nothing();
+  NodeId special = builder_.Sequence({comma_, special_});
+  if (!leads) {
+    GM_ASSIGN_OR_RETURN(NodeId list, e_.RepeatWithOne(further, special, min, max));
+    return builder_.Sequence({list, end_});
+  }
+  int64_t least = std::max<int64_t>(0, min - 1);
+  int64_t rest = max == kUnbounded ? kUnbounded : max - 1;
+  GM_ASSIGN_OR_RETURN(NodeId later, e_.RepeatWithOne(further, special, least, rest));
+  return builder_.Sequence(
+      {builder_.Choice({builder_.Sequence({special_, builder_.Repeat(further, least, rest)}),
+                        builder_.Sequence({extra_, later})}),
+       end_});
+}
+
+// The members, where each of the first `last` + 1 may be the first of all. tails[i] is what follows
+// when all before i are done with and at least one is written.
+NodeId ObjectEmitter::FirstMembers(const std::vector<NodeId>& tails, size_t last,
+                                   NodeId extras_first) {
+  std::vector<NodeId> alternatives = {extras_first};
+  for (size_t i = last; i-- > 0;) {
+    alternatives.push_back(builder_.Sequence({members_[i].node, tails[i + 1]}));
+    if (alternatives.size() > kChunk && i > 0) {
+      alternatives = {AsRule(builder_.Choice(alternatives))};
+    }
+  }
+  return builder_.Choice(alternatives);
+}
+
+StatusOr<NodeId> ObjectEmitter::Uncounted() {
+  size_t n = members_.size();
+  size_t first_required = 0;
+  while (first_required < n && !members_[first_required].required) ++first_required;
+  size_t last = std::min(first_required + 1, n);  // members that may be the first
+  std::vector<NodeId> tails(n + 1);
+  GM_ASSIGN_OR_RETURN(NodeId suffix, ExtrasToEnd(false, 0, kUnbounded));
+  std::vector<NodeId> parts = {suffix};  // back to front
+  tails[n] = suffix;
+  for (size_t i = n; i-- > 1;) {
+    NodeId part = builder_.Sequence({comma_, members_[i].node});
+    parts.push_back(members_[i].required ? part : builder_.Optional(part));
+    if (i > last) continue;
+    std::vector<NodeId> forward(parts.rbegin(), parts.rend());
+    tails[i] = builder_.Sequence(forward);
+    if (parts.size() > kChunk) {
+      tails[i] = AsRule(tails[i]);
+      parts = {tails[i]};
+    }
+  }
+  NodeId extras_first = builder_.Nothing();
+  if (first_required == n) {
+    GM_ASSIGN_OR_RETURN(extras_first, ExtrasToEnd(true, 1, kUnbounded));
+  }
+  return FirstMembers(tails, last, extras_first);
+}
+
+StatusOr<NodeId> ObjectEmitter::Counted(int64_t min, int64_t max) {
+  int64_t n = static_cast<int64_t>(members_.size());
+  // Counts beyond all members, or beyond the only bound that is left, need not be told apart.
+  int64_t cap = std::min(n, max == kUnbounded ? std::max<int64_t>(min, 1) : max);
+  if (static_cast<size_t>(n + 1) * static_cast<size_t>(cap + 1) > kMaxCountStates) {
+    return ResourceExhausted("minProperties and maxProperties over " + std::to_string(n) +
+                             " properties take too many states; drop the bounds");
+  }
+  std::vector<NodeId> next(cap + 1);
+  for (int64_t c = 0; c <= cap; ++c) {
+    int64_t least = std::max<int64_t>(c == 0 ? 1 : 0, min - c);
+    GM_ASSIGN_OR_RETURN(next[c],
+                        ExtrasToEnd(c == 0, least, max == kUnbounded ? kUnbounded : max - c));
+  }
+  for (int64_t i = n; i-- > 0;) {
+    std::vector<NodeId> now(cap + 1, builder_.Nothing());
+    for (int64_t c = 0; c <= std::min(i, cap); ++c) {
+      std::vector<NodeId> alternatives;
+      if (max == kUnbounded || c < max) {
+        NodeId comma = c == 0 ? builder_.Empty() : comma_;
+        alternatives.push_back(
+            builder_.Sequence({comma, members_[i].node, next[std::min(c + 1, cap)]}));
+      }
+      if (!members_[i].required) alternatives.push_back(next[c]);
+      now[c] = builder_.Choice(alternatives);
+      if (i % static_cast<int64_t>(kChunk) == 0 && i > 0) now[c] = AsRule(now[c]);
+    }
+    next = std::move(now);
+  }
+  return next[0];
+}
+
+StatusOr<NodeId> ObjectEmitter::Run() {
+  GM_ASSIGN_OR_RETURN(bool possible, FindMembers());
+  if (!possible) return builder_.Nothing();
+  GM_ASSIGN_OR_RETURN(extra_, ExtraNode(nullptr));
+  if (set_.some.size() > 1) {
+    return Unsupported("two different members that must be among those not named, which is what "
+                       "the complement of additionalProperties or patternProperties asks for, "
+                       "are not supported");
+  }
+  if (!set_.some.empty()) {
+    GM_ASSIGN_OR_RETURN(special_, ExtraNode(&set_.some[0]));
+    if (special_ == builder_.Nothing()) return builder_.Nothing();
+  }
+  int64_t n = static_cast<int64_t>(members_.size());
+  bool extras = extra_ != builder_.Nothing();
+  int64_t max = extras ? set_.max : std::min(set_.max, n);
+  if (set_.min > max) return builder_.Nothing();
+  bool may_be_empty = set_.min == 0 && set_.some.empty();
+  NodeId content = builder_.Nothing();
+  if (max > 0 && e_.layout_.may_nest(depth_)) {
+    bool bounded = (extras ? max != kUnbounded : max < n) ||
+                   set_.min > std::max<int64_t>(required_, 1);
+    StatusOr<NodeId> members = bounded ? Counted(set_.min, max) : Uncounted();
+    GM_ASSIGN_OR_RETURN(content, std::move(members));
+  }
+  return e_.layout_.Container('{', '}', may_be_empty, content, depth_);
+}
+
+}  // namespace grammask::internal

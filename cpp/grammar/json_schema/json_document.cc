@@ -1,0 +1,446 @@
+// JSON text to a JsonDocument.
+//
+// One pass over the text with a stack of open containers: children collect on a side stack and move
+// into the flat arrays when their container closes, so `[1,{"a":2}]` becomes the nodes 1, 2,
+// {"a":2}, [..] with each list of children in one run. On closing, a container is also looked up by
+// its kind and its children's representatives, which finds equal subtrees bottom up without ever
+// comparing more than one level. Linear in the text, on average.
+//
+// Source: RFC 8259. Tests: tests/grammar/json_schema_test.cc.
+#include "grammar/json_schema/json_document.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/hash/hash.h"
+#include "base/utf8.h"
+
+namespace grammask::internal {
+namespace {
+
+// Objects with more members than this get a hash index.
+constexpr size_t kSearchLimit = 16;
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+}  // namespace
+
+class JsonParser {
+ public:
+  JsonParser(std::string_view source, const Limits& limits, JsonDocument* out)
+      : source_(source), limits_(limits), out_(out), equal_(16, Hash{out}, Equal{out}) {}
+
+  Status Run();
+
+ private:
+  using Node = JsonDocument::Node;
+  struct Open {
+    JsonKind kind;
+    uint32_t offset;
+    size_t children;  // where its children begin on the side stack
+  };
+  // Shallow: containers below count as equal when their representatives are.
+  struct Hash {
+    const JsonDocument* doc;
+    size_t operator()(uint32_t id) const;
+  };
+  struct Equal {
+    const JsonDocument* doc;
+    bool operator()(uint32_t a, uint32_t b) const;
+  };
+
+  Status Error(size_t offset, std::string_view what) const {
+    return SourceError(source_, offset, what);
+  }
+  void SkipSpace() {
+    while (pos_ < source_.size() && (source_[pos_] == ' ' || source_[pos_] == '\n' ||
+                                     source_[pos_] == '\t' || source_[pos_] == '\r')) {
+      ++pos_;
+    }
+  }
+  bool Take(char c) {
+    if (pos_ >= source_.size() || source_[pos_] != c) return false;
+    ++pos_;
+    return true;
+  }
+  StatusOr<std::string_view> ReadString();
+  Status ReadEscape(std::string* out);
+  StatusOr<uint32_t> ReadHex4();
+  Status ReadNumber(Node* node);
+  Status ReadScalar();
+  Status ReadKey();
+  void AddNode(Node node);
+  void Close();
+  void DropRepeatedKeys(std::vector<JsonMember>* members, size_t begin) const;
+
+  std::string_view source_;
+  const Limits& limits_;
+  JsonDocument* out_;
+  size_t pos_ = 0;
+  std::vector<Open> open_;
+  std::vector<JsonMember> children_;  // of all open containers; keys empty in arrays
+  std::string_view key_;              // of the member whose value comes next
+  absl::flat_hash_set<uint32_t, Hash, Equal> equal_;
+};
+
+size_t JsonParser::Hash::operator()(uint32_t id) const {
+  const Node& n = doc->nodes_[id];
+  size_t h = n.count * 8 + static_cast<size_t>(n.kind);
+  auto mix = [&](JsonId child) {
+    const Node& c = doc->nodes_[child.value];
+    h = c.text.empty() ? absl::HashOf(h, c.kind, c.kind < JsonKind::kArray ? 0 : c.representative)
+                       : absl::HashOf(h, c.kind, c.text);
+  };
+  for (uint32_t i = 0; i < n.count; ++i) {
+    if (n.kind == JsonKind::kArray) {
+      mix(doc->elements_[n.first + i]);
+    } else {
+      h = absl::HashOf(h, doc->members_[n.first + i].key);
+      mix(doc->members_[n.first + i].value);
+    }
+  }
+  return h;
+}
+
+bool JsonParser::Equal::operator()(uint32_t a, uint32_t b) const {
+  const Node& x = doc->nodes_[a];
+  const Node& y = doc->nodes_[b];
+  if (x.kind != y.kind || x.count != y.count) return false;
+  auto same = [&](JsonId i, JsonId j) {
+    const Node& p = doc->nodes_[i.value];
+    const Node& q = doc->nodes_[j.value];
+    if (p.kind != q.kind) return false;
+    return p.kind < JsonKind::kArray ? p.text == q.text : p.representative == q.representative;
+  };
+  for (uint32_t i = 0; i < x.count; ++i) {
+    if (x.kind == JsonKind::kArray) {
+      if (!same(doc->elements_[x.first + i], doc->elements_[y.first + i])) return false;
+    } else {
+      const JsonMember& m = doc->members_[x.first + i];
+      const JsonMember& n = doc->members_[y.first + i];
+      if (m.key != n.key || !same(m.value, n.value)) return false;
+    }
+  }
+  return true;
+}
+
+StatusOr<uint32_t> JsonParser::ReadHex4() {
+  uint32_t value = 0;
+  for (int i = 0; i < 4; ++i) {
+    int digit = pos_ < source_.size() ? HexDigit(source_[pos_]) : -1;
+    if (digit < 0) return Error(pos_, "invalid JSON: \\u needs four hexadecimal digits");
+    value = value * 16 + static_cast<uint32_t>(digit);
+    ++pos_;
+  }
+  return value;
+}
+
+Status JsonParser::ReadEscape(std::string* out) {
+  size_t start = pos_ - 1;  // of the backslash
+  char c = pos_ < source_.size() ? source_[pos_++] : '\0';
+  switch (c) {
+    case '"': case '\\': case '/': *out += c; return {};
+    case 'b': *out += '\b'; return {};
+    case 'f': *out += '\f'; return {};
+    case 'n': *out += '\n'; return {};
+    case 'r': *out += '\r'; return {};
+    case 't': *out += '\t'; return {};
+    case 'u': break;
+    default: return Error(start, "invalid JSON: unknown escape in a string");
+  }
+  GM_ASSIGN_OR_RETURN(uint32_t unit, ReadHex4());
+  if (unit >= 0xD800 && unit < 0xDC00 && Take('\\')) {
+    if (!Take('u')) return Error(start, "invalid JSON: half of a surrogate pair in a string");
+    GM_ASSIGN_OR_RETURN(uint32_t low, ReadHex4());
+    if (low < 0xDC00 || low > 0xDFFF) {
+      return Error(start, "invalid JSON: half of a surrogate pair in a string");
+    }
+    unit = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
+  }
+  if (unit >= 0xD800 && unit <= 0xDFFF) {
+    return Error(start, "invalid JSON: half of a surrogate pair in a string");
+  }
+  AppendUtf8(unit, out);
+  return {};
+}
+
+// At the character after the opening quote.
+StatusOr<std::string_view> JsonParser::ReadString() {
+  size_t start = pos_;
+  std::string* decoded = nullptr;
+  size_t run = pos_;  // of characters not yet copied
+  for (;;) {
+    if (pos_ >= source_.size()) {
+      return Error(start - 1, "invalid JSON: this string has no closing quote");
+    }
+    unsigned char c = static_cast<unsigned char>(source_[pos_]);
+    if (c == '"') break;
+    if (c < 0x20) {
+      return Error(pos_, "invalid JSON: control character in a string; write it as an escape");
+    }
+    ++pos_;
+    if (c != '\\') continue;
+    if (decoded == nullptr) decoded = &out_->decoded_.emplace_back();
+    decoded->append(source_, run, pos_ - 1 - run);
+    GM_RETURN_IF_ERROR(ReadEscape(decoded));
+    run = pos_;
+  }
+  std::string_view tail = source_.substr(run, pos_ - run);
+  ++pos_;
+  if (decoded == nullptr) return tail;
+  decoded->append(tail);
+  return std::string_view(*decoded);
+}
+
+Status JsonParser::ReadNumber(Node* node) {
+  size_t start = pos_;
+  auto digits = [&] {
+    size_t from = pos_;
+    while (pos_ < source_.size() && IsDigit(source_[pos_])) ++pos_;
+    return pos_ > from;
+  };
+  Take('-');
+  if (!Take('0') && !digits()) return Error(start, "invalid JSON: a value was expected here");
+  if (Take('.') && !digits()) return Error(pos_, "invalid JSON: digits must follow the point");
+  if (Take('e') || Take('E')) {
+    if (!Take('+')) Take('-');
+    if (!digits()) return Error(pos_, "invalid JSON: digits must follow the exponent sign");
+  }
+  node->kind = JsonKind::kNumber;
+  node->text = source_.substr(start, pos_ - start);
+  return {};
+}
+
+Status JsonParser::ReadScalar() {
+  Node node{};
+  node.offset = static_cast<uint32_t>(pos_);
+  auto word = [&](std::string_view w, JsonKind kind) {
+    if (source_.substr(pos_, w.size()) != w) return false;
+    pos_ += w.size();
+    node.kind = kind;
+    return true;
+  };
+  if (Take('"')) {
+    node.kind = JsonKind::kString;
+    GM_ASSIGN_OR_RETURN(node.text, ReadString());
+  } else if (!word("true", JsonKind::kTrue) && !word("false", JsonKind::kFalse) &&
+             !word("null", JsonKind::kNull)) {
+    GM_RETURN_IF_ERROR(ReadNumber(&node));
+  }
+  AddNode(node);
+  return {};
+}
+
+Status JsonParser::ReadKey() {
+  SkipSpace();
+  size_t start = pos_;
+  if (!Take('"')) {
+    return Error(start, "invalid JSON: a key in double quotes was expected here");
+  }
+  GM_ASSIGN_OR_RETURN(key_, ReadString());
+  SkipSpace();
+  if (!Take(':')) return Error(pos_, "invalid JSON: ':' was expected after the key");
+  return {};
+}
+
+void JsonParser::AddNode(Node node) {
+  uint32_t id = static_cast<uint32_t>(out_->nodes_.size());
+  node.end = static_cast<uint32_t>(pos_);
+  node.representative = id;
+  out_->nodes_.push_back(node);
+  if (open_.empty()) {
+    out_->root_ = JsonId(id);
+  } else {
+    children_.push_back({key_, JsonId(id)});
+  }
+}
+
+void JsonParser::DropRepeatedKeys(std::vector<JsonMember>* members, size_t begin) const {
+  size_t count = members->size() - begin;
+  JsonMember* m = members->data() + begin;
+  size_t kept = 0;
+  if (count <= kSearchLimit) {
+    for (size_t i = 0; i < count; ++i) {
+      size_t j = 0;
+      while (j < kept && m[j].key != m[i].key) ++j;
+      if (j < kept) {
+        m[j].value = m[i].value;
+      } else {
+        m[kept++] = m[i];
+      }
+    }
+  } else {
+    absl::flat_hash_map<std::string_view, size_t> seen;
+    seen.reserve(count);
+    for (size_t i = 0; i < count; ++i) {
+      auto [it, fresh] = seen.try_emplace(m[i].key, kept);
+      if (fresh) {
+        m[kept++] = m[i];
+      } else {
+        m[it->second].value = m[i].value;
+      }
+    }
+  }
+  members->resize(begin + kept);
+}
+
+void JsonParser::Close() {
+  Open open = open_.back();
+  open_.pop_back();
+  if (open.kind == JsonKind::kObject) DropRepeatedKeys(&children_, open.children);
+  uint32_t id = static_cast<uint32_t>(out_->nodes_.size());
+  Node node{};
+  node.kind = open.kind;
+  node.offset = open.offset;
+  node.count = static_cast<uint32_t>(children_.size() - open.children);
+  for (size_t i = open.children; i < children_.size(); ++i) {
+    out_->nodes_[children_[i].value.value].parent = id;
+  }
+  if (open.kind == JsonKind::kArray) {
+    node.first = static_cast<uint32_t>(out_->elements_.size());
+    for (size_t i = open.children; i < children_.size(); ++i) {
+      out_->elements_.push_back(children_[i].value);
+    }
+  } else {
+    node.first = static_cast<uint32_t>(out_->members_.size());
+    out_->members_.insert(out_->members_.end(), children_.begin() + open.children,
+                          children_.end());
+    if (node.count > kSearchLimit) {
+      for (size_t i = open.children; i < children_.size(); ++i) {
+        out_->index_.try_emplace({id, children_[i].key}, children_[i].value);
+      }
+    }
+  }
+  children_.resize(open.children);
+  AddNode(node);
+  out_->nodes_[id].representative = *equal_.insert(id).first;
+}
+
+Status JsonParser::Run() {
+  if (source_.size() > limits_.max_source_bytes) {
+    return ResourceExhausted("the schema is " + std::to_string(source_.size()) +
+                             " bytes long; limits.max_source_bytes is " +
+                             std::to_string(limits_.max_source_bytes));
+  }
+  if (std::optional<size_t> bad = FindInvalidUtf8(source_)) {
+    return Error(*bad, "invalid JSON: the text is not UTF-8");
+  }
+  // The keys of the open containers: a container's own key is needed again when it closes.
+  std::vector<std::string_view> keys;
+  for (;;) {
+    // A value begins here.
+    SkipSpace();
+    bool closed_at_once = false;
+    if (pos_ < source_.size() && (source_[pos_] == '{' || source_[pos_] == '[')) {
+      bool object = source_[pos_] == '{';
+      if (static_cast<int>(open_.size()) >= limits_.max_nesting) {
+        return ResourceExhausted(
+            Error(pos_, "the schema is nested deeper than limits.max_nesting, " +
+                            std::to_string(limits_.max_nesting)).message());
+      }
+      open_.push_back({object ? JsonKind::kObject : JsonKind::kArray,
+                       static_cast<uint32_t>(pos_), children_.size()});
+      out_->depth_ = std::max(out_->depth_, static_cast<int>(open_.size()));
+      keys.push_back(key_);
+      ++pos_;
+      SkipSpace();
+      closed_at_once = pos_ < source_.size() && source_[pos_] == (object ? '}' : ']');
+      if (!closed_at_once) {
+        if (object) GM_RETURN_IF_ERROR(ReadKey());
+        continue;
+      }
+    } else {
+      GM_RETURN_IF_ERROR(ReadScalar());
+    }
+    // A value ended, or an empty container is about to.
+    for (;;) {
+      if (open_.empty()) {
+        SkipSpace();
+        if (pos_ < source_.size()) return Error(pos_, "invalid JSON: text after the value");
+        return {};
+      }
+      bool object = open_.back().kind == JsonKind::kObject;
+      SkipSpace();
+      if (!closed_at_once && Take(',')) {
+        if (object) GM_RETURN_IF_ERROR(ReadKey());
+        break;
+      }
+      closed_at_once = false;
+      if (!Take(object ? '}' : ']')) {
+        return Error(pos_, object ? "invalid JSON: ',' or '}' was expected here"
+                                  : "invalid JSON: ',' or ']' was expected here");
+      }
+      key_ = keys.back();
+      keys.pop_back();
+      Close();
+    }
+  }
+}
+
+StatusOr<JsonDocument> JsonDocument::Parse(std::string_view source, const Limits& limits) {
+  JsonDocument document;
+  document.source_ = source;
+  document.nodes_.reserve(source.size() / 12 + 1);
+  JsonParser parser(source, limits, &document);
+  GM_RETURN_IF_ERROR(parser.Run());
+  document.nodes_[document.root_.value].parent = document.root_.value;
+  return document;
+}
+
+std::optional<JsonId> JsonDocument::Find(JsonId object, std::string_view key) const {
+  if (!IsObject(object)) return std::nullopt;
+  std::span<const JsonMember> list = members(object);
+  if (list.size() > kSearchLimit) {
+    auto it = index_.find(std::pair(object.value, key));
+    if (it == index_.end()) return std::nullopt;
+    return it->second;
+  }
+  for (const JsonMember& m : list) {
+    if (m.key == key) return m.value;
+  }
+  return std::nullopt;
+}
+
+std::string JsonDocument::Pointer(JsonId id) const {
+  std::vector<std::string> parts;
+  for (JsonId at = id; at != root_; at = parent(at)) {
+    JsonId up = parent(at);
+    std::string part;
+    if (IsArray(up)) {
+      std::span<const JsonId> list = elements(up);
+      part = std::to_string(std::find(list.begin(), list.end(), at) - list.begin());
+    } else {
+      for (const JsonMember& m : members(up)) {
+        if (m.value != at) continue;
+        for (char c : m.key) {
+          if (c == '~') part += "~0";
+          else if (c == '/') part += "~1";
+          else part += c;
+        }
+        break;
+      }
+    }
+    parts.push_back(std::move(part));
+  }
+  std::string out = "#";
+  for (auto it = parts.rbegin(); it != parts.rend(); ++it) out += "/" + Printable(*it);
+  return out;
+}
+
+std::string JsonDocument::Excerpt(JsonId id, size_t max_bytes) const {
+  const Node& n = nodes_[id.value];
+  std::string_view whole = source_.substr(n.offset, n.end - n.offset);
+  if (whole.size() <= max_bytes) return std::string(whole);
+  std::string_view head = whole.substr(0, max_bytes);
+  return std::string(head.substr(0, CompleteUtf8Prefix(head))) + "...";
+}
+
+}  // namespace grammask::internal

@@ -1,0 +1,107 @@
+// JSON text to a tree of nodes that keeps what a schema compiler needs: the exact text of numbers,
+// the order of keys, the place of everything.
+#ifndef GRAMMASK_GRAMMAR_JSON_SCHEMA_JSON_DOCUMENT_H_
+#define GRAMMASK_GRAMMAR_JSON_SCHEMA_JSON_DOCUMENT_H_
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/ids.h"
+#include "base/status.h"
+#include "grammask/limits.h"
+
+namespace grammask::internal {
+
+using JsonId = Id<struct JsonTag>;  // a value of a JsonDocument
+
+enum class JsonKind : uint8_t { kNull, kFalse, kTrue, kNumber, kString, kArray, kObject };
+
+struct JsonMember {
+  std::string_view key;  // decoded
+  JsonId value;
+};
+
+// An immutable JSON document. Strings are decoded UTF-8 that live as long as the document and the
+// source text it was parsed from. Where an object repeats a key, the last value counts, at the
+// place of the first.
+class JsonDocument {
+ public:
+  // kInvalidArgument with line, column and a caret when `source` is not one JSON text in UTF-8, or
+  // has a lone surrogate escape; kResourceExhausted over max_source_bytes or max_nesting. Never
+  // recurses. `source` must outlive the document.
+  static StatusOr<JsonDocument> Parse(std::string_view source, const Limits& limits);
+
+  JsonId root() const { return root_; }
+  size_t size() const { return nodes_.size(); }
+  std::string_view source() const { return source_; }
+
+  JsonKind kind(JsonId id) const { return nodes_[id.value].kind; }
+  bool IsObject(JsonId id) const { return kind(id) == JsonKind::kObject; }
+  bool IsArray(JsonId id) const { return kind(id) == JsonKind::kArray; }
+  bool IsString(JsonId id) const { return kind(id) == JsonKind::kString; }
+  bool IsNumber(JsonId id) const { return kind(id) == JsonKind::kNumber; }
+  bool IsBool(JsonId id) const {
+    return kind(id) == JsonKind::kTrue || kind(id) == JsonKind::kFalse;
+  }
+  // A string decoded; a number as it was written.
+  std::string_view text(JsonId id) const { return nodes_[id.value].text; }
+  std::span<const JsonId> elements(JsonId array) const {
+    const Node& n = nodes_[array.value];
+    return {elements_.data() + n.first, n.count};
+  }
+  std::span<const JsonMember> members(JsonId object) const {
+    const Node& n = nodes_[object.value];
+    return {members_.data() + n.first, n.count};
+  }
+  // The value of `key`; nullopt where there is none or `object` is not an object. Constant time on
+  // average.
+  std::optional<JsonId> Find(JsonId object, std::string_view key) const;
+
+  // Equal arrays and objects (members in the same order, numbers spelled alike) have the same
+  // representative: the first of them. A scalar is its own.
+  JsonId representative(JsonId id) const { return JsonId(nodes_[id.value].representative); }
+  // The array or object that holds `id`; the root's is the root.
+  JsonId parent(JsonId id) const { return JsonId(nodes_[id.value].parent); }
+  size_t offset(JsonId id) const { return nodes_[id.value].offset; }
+  // Depth of nesting: 0 where the root is a scalar.
+  int depth() const { return depth_; }
+
+  // "#/properties/a~1b/0": the JSON pointer to `id` as a URI fragment, for messages.
+  std::string Pointer(JsonId id) const;
+  // The value as compact JSON text, cut after `max_bytes`, for messages.
+  std::string Excerpt(JsonId id, size_t max_bytes = 60) const;
+
+ private:
+  friend class JsonParser;
+  struct Node {
+    JsonKind kind;
+    uint32_t first = 0;  // into elements_ or members_
+    uint32_t count = 0;
+    uint32_t parent = 0;
+    uint32_t representative = 0;
+    uint32_t offset = 0;
+    uint32_t end = 0;
+    std::string_view text;
+  };
+
+  std::string_view source_;
+  JsonId root_;
+  int depth_ = 0;
+  std::vector<Node> nodes_;
+  std::vector<JsonId> elements_;
+  std::vector<JsonMember> members_;
+  std::deque<std::string> decoded_;  // strings that had escapes
+  // Members of the objects that are too large to search.
+  absl::flat_hash_map<std::pair<uint32_t, std::string_view>, JsonId> index_;
+};
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_GRAMMAR_JSON_SCHEMA_JSON_DOCUMENT_H_

@@ -1,0 +1,43 @@
+// The regular expressions of patternProperties: parsed once each, and asked which keys they match.
+#ifndef GRAMMASK_GRAMMAR_JSON_SCHEMA_KEY_PATTERNS_H_
+#define GRAMMASK_GRAMMAR_JSON_SCHEMA_KEY_PATTERNS_H_
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/status.h"
+#include "grammar/ast.h"
+#include "grammar/json_schema/value_set.h"
+
+namespace grammask::internal {
+
+// Not thread-safe. The texts passed in must outlive the table.
+class KeyPatterns {
+ public:
+  KeyPatterns(GrammarBuilder* builder, const Limits& limits)
+      : builder_(*builder), limits_(limits) {}
+
+  PatternId Intern(std::string_view pattern);
+  std::span<const std::string_view> texts() const { return texts_; }
+  std::string_view text(PatternId id) const { return texts_[id.value]; }
+
+  // Whether the pattern is found in `key`. Errors are those of ParseRegex.
+  StatusOr<bool> Matches(PatternId pattern, std::string_view key);
+  // Whether `value` is in `set`, patterns and formats included.
+  StatusOr<bool> Contains(const StringSet& set, std::string_view value);
+
+ private:
+  GrammarBuilder& builder_;
+  const Limits& limits_;
+  std::vector<std::string_view> texts_;
+  std::vector<NodeId> nodes_;  // of JSON text; Nothing() until first asked for
+  std::vector<bool> parsed_;
+  absl::flat_hash_map<std::string_view, PatternId> ids_;
+  absl::flat_hash_map<std::pair<PatternId, std::string_view>, bool> answers_;
+};
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_GRAMMAR_JSON_SCHEMA_KEY_PATTERNS_H_

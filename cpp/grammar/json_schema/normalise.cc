@@ -1,0 +1,515 @@
+// Expressions over schemas to sets of values.
+//
+// An expression is evaluated after the expressions that it applies to the same value: those that a
+// schema names in $ref, allOf, anyOf, oneOf, not, if and the like, or the parts of an And, Or or Not.
+// A stack of frames does it in post order; results are kept for good. What a schema says of elements
+// and members stays an expression, so that {"properties":{"a":{"$ref":"#"}}} is the object case
+// {a?: #} and evaluation ends. To see that cases are disjoint it may help to evaluate what members
+// hold: such questions nest to a bounded depth, and "not known" is an answer. Cost: one Combine for
+// each expression, linear in its keywords and in the cases it makes.
+//
+// One schema's keywords: schema_combiner.cc. Tests: tests/grammar/json_schema_test.cc.
+#include "grammar/json_schema/normalise.h"
+
+#include <algorithm>
+
+#include "grammar/json_schema/schema_combiner.h"
+
+namespace grammask::internal {
+namespace {
+
+constexpr ExprId kUnknown{UINT32_MAX};
+constexpr ExprId kFollowing{UINT32_MAX - 1};  // its reference is being followed
+
+// Values up to this many are tested one by one to see that a set of strings is empty.
+constexpr size_t kTestedValues = 64;
+
+const ObjectSet::Named* FindNamed(const ObjectSet& set, std::string_view key) {
+  for (const ObjectSet::Named& n : set.named) {
+    if (n.key == key) return &n;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Normaliser::Normaliser(SchemaTree* tree, KeyPatterns* patterns, const Limits& limits,
+                       const NormaliserOptions& options)
+    : tree_(*tree),
+      patterns_(*patterns),
+      limits_(limits),
+      options_(options),
+      algebra_(&pool_, patterns, limits,
+               [this](ExprId expr, std::string_view key) { return KeyIn(expr, key); }),
+      expr_of_node_(tree->document().size(), kUnknown) {}
+
+StatusOr<ExprId> Normaliser::SchemaExpr(JsonId node) {
+  if (ExprId known = expr_of_node_[node.value]; known.value < kFollowing.value) return known;
+  std::vector<JsonId> path;
+  ExprId found = kUnknown;
+  Status error;
+  for (JsonId at = node;;) {
+    ExprId& slot = expr_of_node_[at.value];
+    if (slot.value < kFollowing.value) {
+      found = slot;
+      break;
+    }
+    if (slot == kFollowing) {
+      error = tree_.Error(StatusCode::kInvalidArgument, at, Keyword::kRef,
+                          "this reference leads back to itself");
+      break;
+    }
+    slot = kFollowing;
+    path.push_back(at);
+    JsonId same = tree_.meaning_is_local() ? tree_.document().representative(at) : at;
+    StatusOr<const Schema*> schema = tree_.Read(same);
+    if (!schema.ok()) {
+      error = schema.status();
+      break;
+    }
+    if ((*schema)->boolean) {
+      found = *(*schema)->boolean ? kAnything : kNone;
+      break;
+    }
+    if ((*schema)->present == 0) {
+      found = kAnything;
+      break;
+    }
+    if ((*schema)->present != uint64_t{1} << static_cast<int>(Keyword::kRef)) {
+      found = pool_.Schema(same);
+      break;
+    }
+    StatusOr<JsonId> next = tree_.Resolve(**schema, Keyword::kRef);
+    if (!next.ok()) {
+      error = next.status();
+      break;
+    }
+    at = *next;
+  }
+  for (JsonId at : path) expr_of_node_[at.value] = error.ok() ? found : kUnknown;
+  if (!error.ok()) return error;
+  return found;
+}
+
+Normaliser::Slot& Normaliser::SlotOf(ExprId expr) {
+  if (expr.value >= slots_.size()) slots_.resize(std::max<size_t>(pool_.size(), expr.value + 1));
+  return slots_[expr.value];
+}
+
+StatusOr<std::vector<ExprId>> Normaliser::PartsOf(ExprId expr) {
+  std::vector<ExprId> parts;
+  switch (pool_.kind(expr)) {
+    case ExprKind::kTrue: case ExprKind::kFalse: case ExprKind::kValue:
+      break;
+    case ExprKind::kSchema: {
+      GM_ASSIGN_OR_RETURN(const Schema* schema, tree_.Read(pool_.node(expr)));
+      GM_RETURN_IF_ERROR(PartsOfSchema(*schema, &parts));
+      break;
+    }
+    case ExprKind::kAnd:
+      // What is negated is subtracted from the rest: no complement of its own is needed.
+      for (ExprId p : pool_.parts(expr)) {
+        parts.push_back(pool_.kind(p) == ExprKind::kNot ? pool_.parts(p)[0] : p);
+      }
+      break;
+    case ExprKind::kOr: case ExprKind::kNot: {
+      std::span<const ExprId> list = pool_.parts(expr);
+      parts.assign(list.begin(), list.end());
+      break;
+    }
+  }
+  return parts;
+}
+
+Status Normaliser::PartsOfSchema(const Schema& schema, std::vector<ExprId>* parts) {
+  const JsonDocument& d = tree_.document();
+  auto add = [&](JsonId node) -> Status {
+    GM_ASSIGN_OR_RETURN(ExprId expr, SchemaExpr(node));
+    parts->push_back(expr);
+    return {};
+  };
+  for (Keyword k : {Keyword::kRef, Keyword::kDynamicRef, Keyword::kRecursiveRef}) {
+    if (!schema.Has(k)) continue;
+    GM_ASSIGN_OR_RETURN(JsonId target, tree_.Resolve(schema, k));
+    GM_RETURN_IF_ERROR(add(target));
+  }
+  for (Keyword k : {Keyword::kAllOf, Keyword::kAnyOf, Keyword::kOneOf}) {
+    if (!schema.Has(k)) continue;
+    for (JsonId e : d.elements(*schema.Get(k))) GM_RETURN_IF_ERROR(add(e));
+  }
+  if (schema.Has(Keyword::kNot)) GM_RETURN_IF_ERROR(add(*schema.Get(Keyword::kNot)));
+  if (schema.Has(Keyword::kIf) && (schema.Has(Keyword::kThen) || schema.Has(Keyword::kElse))) {
+    for (Keyword k : {Keyword::kIf, Keyword::kThen, Keyword::kElse}) {
+      if (schema.Has(k)) GM_RETURN_IF_ERROR(add(*schema.Get(k)));
+    }
+  }
+  for (Keyword k : {Keyword::kDependentSchemas, Keyword::kDependencies}) {
+    if (!schema.Has(k)) continue;
+    for (const JsonMember& m : d.members(*schema.Get(k))) {
+      if (d.IsObject(m.value) || d.IsBool(m.value)) GM_RETURN_IF_ERROR(add(m.value));
+    }
+  }
+  return {};
+}
+
+StatusOr<const ValueSet*> Normaliser::Evaluate(ExprId root) {
+  if (const ValueSet* known = SlotOf(root).set) return known;
+  ++level_;
+  std::vector<Frame> stack;
+  auto fail = [&](Status status) {
+    for (const Frame& f : stack) SlotOf(f.expr).busy = 0;
+    --level_;
+    return status;
+  };
+  auto push = [&](ExprId expr) -> Status {
+    GM_ASSIGN_OR_RETURN(std::vector<ExprId> parts, PartsOf(expr));
+    SlotOf(expr).busy = level_;
+    stack.push_back({expr, std::move(parts)});
+    return {};
+  };
+  if (Status s = push(root); !s.ok()) return fail(std::move(s));
+  while (!stack.empty()) {
+    Frame& f = stack.back();
+    if (f.next < f.parts.size()) {
+      ExprId part = f.parts[f.next++];
+      const Slot& slot = SlotOf(part);
+      if (slot.set != nullptr) continue;
+      if (slot.busy != 0) {
+        return fail(AtNearestSchema(
+            part, InvalidArgument("the schema applies itself to the same value again, without an "
+                                  "element or a member between; no value can be checked so")));
+      }
+      if (Status s = push(part); !s.ok()) return fail(std::move(s));
+      continue;
+    }
+    StatusOr<ValueSet> set = Combine(f.expr);
+    if (!set.ok()) return fail(set.status());
+    sets_.push_back(*std::move(set));
+    Slot& slot = SlotOf(f.expr);
+    slot.set = &sets_.back();
+    slot.busy = 0;
+    stack.pop_back();
+  }
+  --level_;
+  return SlotOf(root).set;
+}
+
+StatusOr<const ValueSet*> Normaliser::TryEvaluate(ExprId expr) {
+  const Slot& slot = SlotOf(expr);
+  if (slot.set != nullptr) return slot.set;
+  if (slot.busy != 0 || level_ >= kMaxLevel) return static_cast<const ValueSet*>(nullptr);
+  StatusOr<const ValueSet*> set = Evaluate(expr);
+  if (set.ok() || set.status().code() == StatusCode::kResourceExhausted) return set;
+  return static_cast<const ValueSet*>(nullptr);
+}
+
+// Puts a place before the message of the algebra.
+Status Normaliser::AtNearestSchema(ExprId expr, const Status& status) const {
+  while (pool_.kind(expr) >= ExprKind::kAnd) expr = pool_.parts(expr)[0];
+  if (expr == kAnything || expr == kNone) return status;
+  return tree_.Error(status.code(), pool_.node(expr), Keyword::kCount, status.message());
+}
+
+StatusOr<ValueSet> Normaliser::Combine(ExprId expr) {
+  switch (pool_.kind(expr)) {
+    case ExprKind::kTrue: return ValueSet::All();
+    case ExprKind::kFalse: return ValueSet();
+    case ExprKind::kValue: return ValueOf(pool_.node(expr));
+    case ExprKind::kSchema: {
+      GM_ASSIGN_OR_RETURN(const Schema* schema, tree_.Read(pool_.node(expr)));
+      return SchemaCombiner(this, *schema, expr).Run();
+    }
+    case ExprKind::kAnd: {
+      StatusOr<ValueSet> set = CombineAnd(expr);
+      if (!set.ok()) return AtNearestSchema(expr, set.status());
+      return set;
+    }
+    case ExprKind::kOr: {
+      ValueSet set;
+      for (ExprId p : pool_.parts(expr)) {
+        Status s = algebra_.Unite(&set, Known(p));
+        if (!s.ok()) return AtNearestSchema(p, s);
+      }
+      return set;
+    }
+    case ExprKind::kNot: {
+      StatusOr<ValueSet> set = algebra_.Complement(Known(pool_.parts(expr)[0]));
+      if (!set.ok()) return AtNearestSchema(expr, set.status());
+      return set;
+    }
+  }
+  return ValueSet();
+}
+
+StatusOr<ValueSet> Normaliser::CombineAnd(ExprId expr) {
+  std::optional<ValueSet> set;
+  std::vector<ExprId> parts(pool_.parts(expr).begin(), pool_.parts(expr).end());
+  for (ExprId p : parts) {
+    if (pool_.kind(p) == ExprKind::kNot) continue;
+    if (!set) {
+      set = Known(p);
+    } else {
+      GM_ASSIGN_OR_RETURN(set, algebra_.Intersect(*set, Known(p)));
+    }
+  }
+  if (!set) set = ValueSet::All();
+  for (ExprId p : parts) {
+    if (pool_.kind(p) != ExprKind::kNot) continue;
+    GM_ASSIGN_OR_RETURN(set, Subtract(*set, Known(pool_.parts(p)[0])));
+  }
+  return *std::move(set);
+}
+
+// Adds one scalar of enum or const to a union; arrays and objects become cases of fixed elements.
+StatusOr<ValueSet> Normaliser::ValueOf(JsonId node) {
+  ValueSet set;
+  GM_RETURN_IF_ERROR(AddScalar(node, &set));
+  const JsonDocument& d = tree_.document();
+  if (d.IsArray(node)) {
+    ArraySet a;
+    for (JsonId e : d.elements(node)) a.prefix.push_back(pool_.Value(d.representative(e)));
+    a.min = a.max = static_cast<int64_t>(a.prefix.size());
+    a.rest = kNone;
+    set.arrays.push_back(std::move(a));
+  } else if (d.IsObject(node)) {
+    ObjectSet o;
+    for (const JsonMember& m : d.members(node)) {
+      o.named.push_back({m.key, pool_.Value(d.representative(m.value)), true, true});
+    }
+    o.min = o.max = static_cast<int64_t>(o.named.size());
+    o.rest = kNone;
+    set.objects.push_back(std::move(o));
+  }
+  return set;
+}
+
+Status Normaliser::AddScalar(JsonId node, ValueSet* set) {
+  const JsonDocument& d = tree_.document();
+  switch (d.kind(node)) {
+    case JsonKind::kNull: set->null = true; break;
+    case JsonKind::kFalse: set->false_value = true; break;
+    case JsonKind::kTrue: set->true_value = true; break;
+    case JsonKind::kString: {
+      if (set->strings.empty()) {
+        set->strings.emplace_back();
+        set->strings[0].values.emplace();
+      }
+      set->strings[0].values->emplace_back(d.text(node));
+      break;
+    }
+    case JsonKind::kNumber: {
+      StatusOr<Decimal> value = Decimal::Parse(d.text(node));
+      if (!value.ok()) {
+        return Status(value.status().code(), d.Pointer(node) + ": " + value.status().message());
+      }
+      if (d.text(node).find_first_of("eE") != std::string_view::npos) {
+        sources_.try_emplace(*value, d.text(node));
+      }
+      set->numbers.push_back(NumberSet::Only(*std::move(value)));
+      break;
+    }
+    case JsonKind::kArray: case JsonKind::kObject: break;
+  }
+  return {};
+}
+
+std::string_view Normaliser::SourceOf(const Decimal& number) const {
+  if (sources_.empty()) return {};
+  auto it = sources_.find(number);
+  return it == sources_.end() ? std::string_view() : it->second;
+}
+
+StatusOr<bool> Normaliser::KeyIn(ExprId expr, std::string_view key) {
+  GM_ASSIGN_OR_RETURN(const ValueSet* set, TryEvaluate(expr));
+  if (set == nullptr) {
+    return Unsupported("propertyNames leads back to the schema that it belongs to, or has no exact "
+                       "form");
+  }
+  for (const StringSet& s : set->strings) {
+    GM_ASSIGN_OR_RETURN(bool holds, patterns_.Contains(s, key));
+    if (holds) return true;
+  }
+  return false;
+}
+
+template <class T>
+StatusOr<std::vector<T>> Normaliser::SubtractCases(std::vector<T> a, const std::vector<T>& b) {
+  for (const T& minus : b) {
+    if (a.empty()) break;
+    std::vector<T> rest, touched;
+    for (T& x : a) {
+      GM_RETURN_IF_ERROR(algebra_.Step());
+      GM_ASSIGN_OR_RETURN(bool disjoint, Disjoint(x, minus));
+      (disjoint ? rest : touched).push_back(std::move(x));
+    }
+    if (!touched.empty()) {
+      GM_ASSIGN_OR_RETURN(std::vector<T> outside, algebra_.ComplementAll(std::vector<T>{minus}));
+      for (const T& x : touched) {
+        GM_ASSIGN_OR_RETURN(std::vector<T> pieces,
+                            algebra_.MeetAll(std::vector<T>{x}, outside));
+        for (T& piece : pieces) {
+          // Disjoint from itself: empty.
+          GM_ASSIGN_OR_RETURN(bool empty, Disjoint(piece, piece));
+          if (!empty && std::find(rest.begin(), rest.end(), piece) == rest.end()) {
+            rest.push_back(std::move(piece));
+          }
+        }
+      }
+    }
+    a = std::move(rest);
+  }
+  return a;
+}
+
+StatusOr<ValueSet> Normaliser::Subtract(const ValueSet& a, const ValueSet& b) {
+  ValueSet out;
+  out.null = a.null && !b.null;
+  out.false_value = a.false_value && !b.false_value;
+  out.true_value = a.true_value && !b.true_value;
+  GM_ASSIGN_OR_RETURN(out.numbers, SubtractCases(a.numbers, b.numbers));
+  GM_ASSIGN_OR_RETURN(out.strings, SubtractCases(a.strings, b.strings));
+  GM_ASSIGN_OR_RETURN(out.arrays, SubtractCases(a.arrays, b.arrays));
+  GM_ASSIGN_OR_RETURN(out.objects, SubtractCases(a.objects, b.objects));
+  return out;
+}
+
+StatusOr<bool> Normaliser::Disjoint(const NumberSet& a, const NumberSet& b) {
+  return internal::Disjoint(a, b);
+}
+
+StatusOr<bool> Normaliser::Disjoint(const StringSet& a, const StringSet& b) {
+  if (internal::Disjoint(a, b)) return true;
+  if (!a.values && !b.values) return false;
+  return Empty(internal::Intersect(a, b));
+}
+
+StatusOr<bool> Normaliser::Disjoint(const ArraySet& a, const ArraySet& b) {
+  std::vector<ArraySet> both;
+  GM_RETURN_IF_ERROR(algebra_.Meet(a, b, &both));
+  for (const ArraySet& set : both) {
+    GM_ASSIGN_OR_RETURN(bool empty, Empty(set, kEmptinessDepth));
+    if (!empty) return false;
+  }
+  return true;
+}
+
+StatusOr<bool> Normaliser::Disjoint(const ObjectSet& a, const ObjectSet& b) {
+  if (a.min > b.max || b.min > a.max) return true;
+  for (const auto& [one, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    for (const ObjectSet::Named& n : one->named) {
+      if (!n.required) continue;
+      const ObjectSet::Named* m = FindNamed(*other, n.key);
+      ExprId value;
+      if (m != nullptr) {
+        value = m->value;
+      } else {
+        GM_ASSIGN_OR_RETURN(value, algebra_.ExtraValue(*other, n.key));
+      }
+      value = pool_.And(n.value, value);
+      GM_ASSIGN_OR_RETURN(bool empty, Empty(value, kEmptinessDepth));
+      if (empty) return true;
+    }
+  }
+  if (a.some.empty() && b.some.empty() && a.min == 0 && b.min == 0) return false;
+  std::vector<ObjectSet> both;
+  GM_RETURN_IF_ERROR(algebra_.Meet(a, b, &both));
+  for (const ObjectSet& set : both) {
+    GM_ASSIGN_OR_RETURN(bool empty, Empty(set, kEmptinessDepth));
+    if (!empty) return false;
+  }
+  return true;
+}
+
+StatusOr<bool> Normaliser::Empty(ExprId expr, int depth) {
+  if (expr == kNone) return true;
+  if (expr == kAnything || depth == 0) return false;
+  Emptiness& known = empty_[expr];
+  if (known.proved) return true;
+  if (known.depth >= depth) return false;
+  known.depth = depth;
+  GM_ASSIGN_OR_RETURN(const ValueSet* set, TryEvaluate(expr));
+  if (set == nullptr || set->null || set->false_value || set->true_value ||
+      !set->numbers.empty()) {
+    return false;
+  }
+  for (const StringSet& s : set->strings) {
+    GM_ASSIGN_OR_RETURN(bool empty, Empty(s));
+    if (!empty) return false;
+  }
+  for (const ArraySet& s : set->arrays) {
+    GM_ASSIGN_OR_RETURN(bool empty, Empty(s, depth));
+    if (!empty) return false;
+  }
+  for (const ObjectSet& s : set->objects) {
+    GM_ASSIGN_OR_RETURN(bool empty, Empty(s, depth));
+    if (!empty) return false;
+  }
+  empty_[expr].proved = true;
+  return true;
+}
+
+StatusOr<bool> Normaliser::Empty(const StringSet& set) {
+  if (set.IsEmpty()) return true;
+  if (!set.values || set.values->size() > kTestedValues) return false;
+  for (const std::string& value : *set.values) {
+    GM_ASSIGN_OR_RETURN(bool holds, patterns_.Contains(set, value));
+    if (holds) return false;
+  }
+  return true;
+}
+
+StatusOr<bool> Normaliser::Empty(const ArraySet& set, int depth) {
+  for (size_t i = 0; i < set.prefix.size() && static_cast<int64_t>(i) < set.min; ++i) {
+    GM_ASSIGN_OR_RETURN(bool empty, Empty(set.prefix[i], depth - 1));
+    if (empty) return true;
+  }
+  if (set.min > static_cast<int64_t>(set.prefix.size())) return Empty(set.rest, depth - 1);
+  return false;
+}
+
+StatusOr<bool> Normaliser::Empty(const ObjectSet& set, int depth) {
+  for (const ObjectSet::Named& n : set.named) {
+    if (!n.required) continue;
+    GM_ASSIGN_OR_RETURN(bool empty, Empty(n.value, depth - 1));
+    if (empty) return true;
+  }
+  return false;
+}
+
+std::string Normaliser::ExplainEmpty(ExprId expr) {
+  auto clash = clashes_.find(expr);
+  if (clash != clashes_.end()) return clash->second;
+  std::string where = pool_.ToString(expr, tree_.document());
+  const ValueSet* set = SlotOf(expr).set;
+  if (set == nullptr || set->IsEmpty()) return "no value meets " + where;
+  for (const ObjectSet& o : set->objects) {
+    for (const ObjectSet::Named& n : o.named) {
+      if (!n.required) continue;
+      StatusOr<bool> empty = ProvablyEmpty(n.value);
+      if (!empty.ok() || !*empty) continue;
+      auto inner = clashes_.find(n.value);
+      return "the required property \"" + std::string(n.key) + "\" can have no value: " +
+             (inner != clashes_.end() ? inner->second
+                                      : "no value meets " +
+                                            pool_.ToString(n.value, tree_.document()));
+    }
+  }
+  return "no value meets " + where;
+}
+
+std::string Normaliser::ToString() const {
+  std::string out;
+  for (uint32_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].set == nullptr) continue;
+    out += pool_.ToString(ExprId(i), tree_.document()) + ":\n";
+    std::string lines = slots_[i].set->ToString(pool_, tree_.document(), patterns_.texts());
+    for (size_t at = 0; at < lines.size();) {
+      size_t end = lines.find('\n', at);
+      out += "  " + lines.substr(at, end + 1 - at);
+      at = end + 1;
+    }
+  }
+  return out;
+}
+
+}  // namespace grammask::internal

@@ -1,0 +1,276 @@
+// The keywords that speak of one type to one case of that type.
+//
+// {"minimum":0,"properties":{"a":{"type":"null"}},"required":["a","b"]} says number >= 0 and the
+// object {a: null; b: any; any...}. A name under `properties` that patterns match as well gets the
+// intersection; a name that is only required comes after those that `properties` lists. Linear in the
+// keywords, and in names times patterns.
+//
+// Source: the validation specifications of drafts 4 to 2020-12. Tests:
+// tests/grammar/json_schema_test.cc.
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "grammar/json_schema/formats.h"
+#include "grammar/json_schema/schema_combiner.h"
+
+namespace grammask::internal {
+
+StatusOr<Decimal> SchemaCombiner::Number(Keyword keyword) {
+  StatusOr<Decimal> value = Decimal::Parse(document_.text(*schema_.Get(keyword)));
+  if (!value.ok()) return At(keyword, value.status());
+  return value;
+}
+
+// A count. An upper bound beyond limits.max_repeat stands for "no bound": no text that is short enough
+// to be written can tell them apart.
+StatusOr<int64_t> SchemaCombiner::Count(Keyword keyword) {
+  GM_ASSIGN_OR_RETURN(Decimal value, Number(keyword));
+  if (!value.IsInteger()) {
+    return Error(StatusCode::kInvalidArgument, keyword,
+                 "must be a whole number from 0 up, not " +
+                     document_.Excerpt(*schema_.Get(keyword)));
+  }
+  std::optional<int64_t> count = value.ToInt64();
+  if (count && *count <= n_.limits_.max_repeat) return int64_t{*count};
+  if (!KeywordName(keyword).starts_with("min")) return int64_t{kUnbounded};
+  return Error(StatusCode::kResourceExhausted, keyword,
+               document_.Excerpt(*schema_.Get(keyword)) + " is over limits.max_repeat, " +
+                   std::to_string(n_.limits_.max_repeat));
+}
+
+StatusOr<NumberSet> SchemaCombiner::Numbers() {
+  NumberSet set;
+  if (!(schema_.types & kTypeNumber)) set.kind = NumberSet::Kind::kIntegers;
+  bool conditions = false;
+  for (auto [inclusive, exclusive] :
+       {std::pair(Keyword::kMinimum, Keyword::kExclusiveMinimum),
+        std::pair(Keyword::kMaximum, Keyword::kExclusiveMaximum)}) {
+    auto bound = [&](Keyword k, bool open) -> Status {
+      GM_ASSIGN_OR_RETURN(Decimal value, Number(k));
+      conditions = true;
+      if (inclusive == Keyword::kMinimum) {
+        set.AtLeast(std::move(value), open);
+      } else {
+        set.AtMost(std::move(value), open);
+      }
+      return {};
+    };
+    // Draft 4's boolean makes the other bound exclusive.
+    bool open = schema_.Has(exclusive) &&
+                document_.kind(*schema_.Get(exclusive)) == JsonKind::kTrue;
+    if (schema_.Has(inclusive)) GM_RETURN_IF_ERROR(bound(inclusive, open));
+    if (schema_.Has(exclusive) && document_.IsNumber(*schema_.Get(exclusive))) {
+      GM_RETURN_IF_ERROR(bound(exclusive, true));
+    }
+  }
+  if (schema_.Has(Keyword::kMultipleOf)) {
+    GM_ASSIGN_OR_RETURN(Decimal divisor, Number(Keyword::kMultipleOf));
+    if (divisor.is_zero()) {
+      return Error(StatusCode::kInvalidArgument, Keyword::kMultipleOf,
+                   "must be a number greater than 0");
+    }
+    if (static_cast<int64_t>(divisor.digits().size()) > Decimal::kMaxDigits) {
+      return Error(StatusCode::kUnsupported, Keyword::kMultipleOf,
+                   "has more than " + std::to_string(Decimal::kMaxDigits) + " digits");
+    }
+    conditions = true;
+    set.multiples_of.push_back(std::move(divisor));
+  }
+  if (conditions) set.Normalise();
+  return set;
+}
+
+StatusOr<StringSet> SchemaCombiner::Strings() {
+  StringSet set;
+  if (schema_.Has(Keyword::kMinLength)) {
+    GM_ASSIGN_OR_RETURN(set.min_length, Count(Keyword::kMinLength));
+  }
+  if (schema_.Has(Keyword::kMaxLength)) {
+    GM_ASSIGN_OR_RETURN(set.max_length, Count(Keyword::kMaxLength));
+  }
+  if (schema_.Has(Keyword::kPattern)) {
+    set.patterns.emplace_back(document_.text(*schema_.Get(Keyword::kPattern)));
+  }
+  if (std::optional<JsonId> format = schema_.Get(Keyword::kFormat)) {
+    // A format that no draft defines is an annotation.
+    if (document_.IsString(*format) && IsKnownFormat(document_.text(*format))) {
+      set.formats.emplace_back(document_.text(*format));
+    }
+  }
+  return set;
+}
+
+// Whether `keyword`, unevaluatedItems or unevaluatedProperties, means what additionalItems or
+// additionalProperties would: no other keyword of this schema evaluates anything.
+StatusOr<bool> SchemaCombiner::UnevaluatedIsAdditional(Keyword keyword) {
+  GM_ASSIGN_OR_RETURN(ExprId value, Sub(*schema_.Get(keyword)));
+  if (value == kAnything) return false;
+  for (Keyword k : {Keyword::kRef, Keyword::kDynamicRef, Keyword::kRecursiveRef, Keyword::kAllOf,
+                    Keyword::kAnyOf, Keyword::kOneOf, Keyword::kIf, Keyword::kDependentSchemas,
+                    Keyword::kDependencies, Keyword::kContains}) {
+    if (!schema_.Has(k) || (k == Keyword::kContains && keyword == Keyword::kUnevaluatedProperties)) {
+      continue;
+    }
+    return Error(StatusCode::kUnsupported, keyword,
+                 "together with " + std::string(KeywordName(k)) +
+                     " this keyword is not supported; write the schema with " +
+                     (keyword == Keyword::kUnevaluatedItems ? "items" : "additionalProperties"));
+  }
+  return true;
+}
+
+Status SchemaCombiner::Items(ArraySet* set) {
+  std::optional<JsonId> prefix = schema_.Get(Keyword::kPrefixItems);
+  std::optional<JsonId> rest = schema_.Get(Keyword::kItems);
+  if (rest && document_.IsArray(*rest)) {
+    if (prefix) {
+      return Error(StatusCode::kInvalidArgument, Keyword::kItems,
+                   "must be a schema where prefixItems lists the first elements");
+    }
+    prefix = rest;
+    rest = schema_.Get(Keyword::kAdditionalItems);
+  }
+  if (prefix) {
+    for (JsonId e : document_.elements(*prefix)) {
+      GM_ASSIGN_OR_RETURN(ExprId expr, Sub(e));
+      set->prefix.push_back(expr);
+    }
+  }
+  if (!rest && schema_.Has(Keyword::kUnevaluatedItems)) {
+    GM_ASSIGN_OR_RETURN(bool additional, UnevaluatedIsAdditional(Keyword::kUnevaluatedItems));
+    rest = schema_.Get(Keyword::kUnevaluatedItems);
+    if (!additional) return {};
+  }
+  if (rest) {
+    GM_ASSIGN_OR_RETURN(set->rest, Sub(*rest));
+  } else {
+    set->closed = n_.options_.strict && !set->prefix.empty();
+  }
+  return {};
+}
+
+Status SchemaCombiner::Contains(ArraySet* set) {
+  if (!schema_.Has(Keyword::kContains)) return {};
+  int64_t at_least = 1;
+  if (schema_.Has(Keyword::kMinContains)) {
+    GM_ASSIGN_OR_RETURN(at_least, Count(Keyword::kMinContains));
+  }
+  if (schema_.Has(Keyword::kMaxContains)) {
+    return Error(StatusCode::kUnsupported, Keyword::kMaxContains, "this keyword is not supported");
+  }
+  if (at_least > 1) {
+    return Error(StatusCode::kUnsupported, Keyword::kMinContains,
+                 "only 0 and 1 are supported, not " + std::to_string(at_least));
+  }
+  GM_ASSIGN_OR_RETURN(ExprId some, Sub(*schema_.Get(Keyword::kContains)));
+  if (at_least == 1) set->some.push_back(some);
+  return {};
+}
+
+StatusOr<ArraySet> SchemaCombiner::Arrays() {
+  ArraySet set;
+  GM_RETURN_IF_ERROR(Items(&set));
+  if (schema_.Has(Keyword::kMinItems)) {
+    GM_ASSIGN_OR_RETURN(set.min, Count(Keyword::kMinItems));
+  }
+  if (schema_.Has(Keyword::kMaxItems)) {
+    GM_ASSIGN_OR_RETURN(set.max, Count(Keyword::kMaxItems));
+  }
+  if (schema_.Has(Keyword::kUniqueItems) &&
+      document_.kind(*schema_.Get(Keyword::kUniqueItems)) == JsonKind::kTrue) {
+    set.unique = schema_.node;
+  }
+  GM_RETURN_IF_ERROR(Contains(&set));
+  return set;
+}
+
+Status SchemaCombiner::Properties(ObjectSet* set) {
+  std::optional<JsonId> rest = schema_.Get(Keyword::kAdditionalProperties);
+  if (!rest && schema_.Has(Keyword::kUnevaluatedProperties)) {
+    GM_ASSIGN_OR_RETURN(bool additional,
+                        UnevaluatedIsAdditional(Keyword::kUnevaluatedProperties));
+    if (additional) rest = schema_.Get(Keyword::kUnevaluatedProperties);
+  }
+  ExprId rest_value = kAnything;
+  if (rest) {
+    GM_ASSIGN_OR_RETURN(rest_value, Sub(*rest));
+  } else {
+    set->closed = n_.options_.strict && !schema_.Has(Keyword::kUnevaluatedProperties) &&
+                  (schema_.Has(Keyword::kProperties) || schema_.Has(Keyword::kPatternProperties));
+  }
+  ObjectSet::Group group;
+  if (std::optional<JsonId> patterns = schema_.Get(Keyword::kPatternProperties)) {
+    for (const JsonMember& m : document_.members(*patterns)) {
+      GM_ASSIGN_OR_RETURN(ExprId value, Sub(m.value));
+      group.patterns.push_back({n_.patterns_.Intern(m.key), value});
+    }
+  }
+  if (std::optional<JsonId> properties = schema_.Get(Keyword::kProperties)) {
+    set->named.reserve(document_.members(*properties).size());
+    for (const JsonMember& m : document_.members(*properties)) {
+      GM_ASSIGN_OR_RETURN(ExprId value, Sub(m.value));
+      for (const ObjectSet::Pattern& p : group.patterns) {
+        StatusOr<bool> matches = n_.patterns_.Matches(p.pattern, m.key);
+        if (!matches.ok()) return At(Keyword::kPatternProperties, matches.status());
+        if (*matches) value = pool_.And(value, p.value);
+      }
+      set->named.push_back({m.key, value, false, true});
+    }
+  }
+  if (group.patterns.empty()) {
+    set->rest = rest_value;
+  } else {
+    group.rest = rest_value;
+    set->groups.push_back(std::move(group));
+  }
+  return {};
+}
+
+Status SchemaCombiner::Required(ObjectSet* set) {
+  if (!schema_.Has(Keyword::kRequired)) return {};
+  std::span<const JsonId> names = document_.elements(*schema_.Get(Keyword::kRequired));
+  absl::flat_hash_map<std::string_view, size_t> index;
+  bool indexed = set->named.size() + names.size() > 16;
+  if (indexed) {
+    for (size_t i = 0; i < set->named.size(); ++i) index[set->named[i].key] = i;
+  }
+  auto find = [&](std::string_view key) -> size_t {
+    if (indexed) {
+      auto it = index.find(key);
+      return it == index.end() ? set->named.size() : it->second;
+    }
+    size_t i = 0;
+    while (i < set->named.size() && set->named[i].key != key) ++i;
+    return i;
+  };
+  for (JsonId name : names) {
+    std::string_view key = document_.text(name);
+    size_t i = find(key);
+    if (i == set->named.size()) {
+      StatusOr<ExprId> value = algebra_.ExtraValue(*set, key);
+      if (!value.ok()) return At(Keyword::kPatternProperties, value.status());
+      if (indexed) index[key] = i;
+      set->named.push_back({key, *value, true, true});
+    }
+    set->named[i].required = true;
+  }
+  return {};
+}
+
+StatusOr<ObjectSet> SchemaCombiner::Objects() {
+  ObjectSet set;
+  GM_RETURN_IF_ERROR(Properties(&set));
+  GM_RETURN_IF_ERROR(Required(&set));
+  if (schema_.Has(Keyword::kPropertyNames)) {
+    GM_ASSIGN_OR_RETURN(set.names, Sub(*schema_.Get(Keyword::kPropertyNames)));
+  }
+  if (schema_.Has(Keyword::kMinProperties)) {
+    GM_ASSIGN_OR_RETURN(set.min, Count(Keyword::kMinProperties));
+  }
+  if (schema_.Has(Keyword::kMaxProperties)) {
+    GM_ASSIGN_OR_RETURN(set.max, Count(Keyword::kMaxProperties));
+  }
+  return set;
+}
+
+}  // namespace grammask::internal

@@ -1,0 +1,75 @@
+// One schema's keywords to the set of values that it admits.
+#ifndef GRAMMASK_GRAMMAR_JSON_SCHEMA_SCHEMA_COMBINER_H_
+#define GRAMMASK_GRAMMAR_JSON_SCHEMA_SCHEMA_COMBINER_H_
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "grammar/json_schema/normalise.h"
+
+namespace grammask::internal {
+
+// Used once for one schema, when the expressions that PartsOfSchema lists are evaluated.
+class SchemaCombiner {
+ public:
+  SchemaCombiner(Normaliser* normaliser, const Schema& schema, ExprId expr)
+      : n_(*normaliser),
+        algebra_(normaliser->algebra_),
+        pool_(normaliser->pool_),
+        document_(normaliser->tree_.document()),
+        schema_(schema),
+        expr_(expr) {}
+
+  StatusOr<ValueSet> Run();
+
+ private:
+  // What the keywords of one type say.
+  StatusOr<NumberSet> Numbers();
+  StatusOr<StringSet> Strings();
+  StatusOr<ArraySet> Arrays();
+  StatusOr<ObjectSet> Objects();
+  Status Items(ArraySet* set);
+  Status Contains(ArraySet* set);
+  Status Properties(ObjectSet* set);
+  Status Required(ObjectSet* set);
+  StatusOr<bool> UnevaluatedIsAdditional(Keyword keyword);
+
+  // Each makes `set_` smaller.
+  Status ApplyFinite(Keyword keyword);
+  Status ApplyExpr(Keyword keyword, ExprId expr);
+  Status ApplyList(Keyword keyword);
+  Status ApplyAnyOf();
+  Status ApplyOneOf();
+  Status ApplyNot();
+  Status ApplyIf();
+  Status ApplyDependencies(Keyword keyword);
+  Status ApplyDependency(const JsonMember& member);
+  template <class T>
+  StatusOr<std::vector<T>> ExactlyOne(const std::vector<T>& base,
+                                      std::vector<const std::vector<T>*> branches);
+
+  StatusOr<int64_t> Count(Keyword keyword);
+  StatusOr<Decimal> Number(Keyword keyword);
+  StatusOr<ExprId> Sub(JsonId node) { return n_.SchemaExpr(node); }
+  Status Error(StatusCode code, Keyword keyword, std::string_view what) const {
+    return n_.tree_.Error(code, schema_.node, keyword, what);
+  }
+  // The same, around an error of the algebra.
+  Status At(Keyword keyword, const Status& status) const;
+  // Notes that `keyword` left nothing, where it did.
+  bool Nothing(Keyword keyword);
+  std::string KeywordsBefore(Keyword keyword) const;
+
+  Normaliser& n_;
+  Algebra& algebra_;
+  ExprPool& pool_;
+  const JsonDocument& document_;
+  const Schema& schema_;
+  ExprId expr_;
+  ValueSet set_;
+};
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_GRAMMAR_JSON_SCHEMA_SCHEMA_COMBINER_H_

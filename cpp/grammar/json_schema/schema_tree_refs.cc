@@ -1,0 +1,185 @@
+// References to the schemas that they name.
+//
+// A reference is resolved against the base URI of its place, which the nearest `$id` around it sets;
+// the document's own resources are indexed by their URIs and anchors once, when the text has any
+// identifier at all. What remains is a JSON pointer, followed from the resource's root, or an anchor.
+// "#/$defs/a~1b" in a document without identifiers is a walk from the root: $defs, then "a/b".
+// Linear in the pointer.
+//
+// Source: RFC 3986, RFC 6901, the core specifications of JSON Schema. Tests:
+// tests/grammar/json_schema_test.cc.
+#include <charconv>
+
+#include "base/utf8.h"
+#include "grammar/json_schema/schema_tree.h"
+#include "grammar/json_schema/uri.h"
+
+namespace grammask::internal {
+
+// The identifier that `node` gives itself, where the draft sees one.
+std::optional<std::string_view> SchemaTree::IdOf(JsonId node) const {
+  if (!document_.IsObject(node)) return std::nullopt;
+  std::optional<JsonId> id = document_.Find(node, draft_ == Draft::k4 ? "id" : "$id");
+  if (!id || !document_.IsString(*id)) return std::nullopt;
+  // Before 2019-09 a reference hides the identifier beside it.
+  if (draft_ <= Draft::k7 && document_.Find(node, "$ref")) return std::nullopt;
+  return document_.text(*id);
+}
+
+std::string SchemaTree::BaseUri(JsonId node) const {
+  std::vector<std::string_view> ids;  // innermost first
+  for (JsonId at = node;; at = document_.parent(at)) {
+    if (std::optional<std::string_view> id = IdOf(at)) {
+      std::string_view uri = SplitFragment(*id).first;
+      if (!uri.empty()) ids.push_back(uri);
+    }
+    if (at == document_.root()) break;
+  }
+  std::string base;
+  for (auto it = ids.rbegin(); it != ids.rend(); ++it) base = ResolveUri(base, *it);
+  return base;
+}
+
+void SchemaTree::FindIdentifiers() {
+  indexed_ = true;
+  std::vector<JsonId> stack = {document_.root()};
+  resources_[""] = document_.root();
+  while (!stack.empty()) {
+    JsonId node = stack.back();
+    stack.pop_back();
+    if (document_.IsArray(node)) {
+      for (JsonId e : document_.elements(node)) stack.push_back(e);
+      continue;
+    }
+    if (!document_.IsObject(node)) continue;
+    std::optional<std::string_view> id = IdOf(node);
+    // Where no draft is declared, draft 4's `id` names a schema but does not move the base, so that
+    // pointers mean what they mean to readers of any draft.
+    if (!id && draft_ == Draft::kUnspecified) {
+      std::optional<JsonId> old = document_.Find(node, "id");
+      if (old && document_.IsString(*old)) id = document_.text(*old);
+    }
+    if (id) {
+      auto [uri, fragment] = SplitFragment(*id);
+      std::string base = BaseUri(node);
+      if (!uri.empty()) base = ResolveUri(base, uri);
+      if (fragment.empty()) {
+        if (node != document_.root()) has_ids_ = true;
+        resources_.try_emplace(base, node);
+      } else if (uri.empty() || base == BaseUri(node)) {
+        has_ids_ = true;
+        anchors_.try_emplace(base + "#" + std::string(fragment), node);
+      }
+    }
+    for (std::string_view key : {"$anchor", "$dynamicAnchor"}) {
+      std::optional<JsonId> anchor = document_.Find(node, key);
+      if (!anchor || !document_.IsString(*anchor)) continue;
+      has_ids_ = true;
+      std::string name(document_.text(*anchor));
+      if (key == "$dynamicAnchor") ++dynamic_anchors_[name];
+      anchors_.try_emplace(BaseUri(node) + "#" + name, node);
+    }
+    if (std::optional<JsonId> r = document_.Find(node, "$recursiveAnchor")) {
+      recursive_anchor_ |= document_.kind(*r) == JsonKind::kTrue;
+    }
+    for (const JsonMember& m : document_.members(node)) {
+      bool instance = m.key == "enum" || m.key == "const" || m.key == "default" ||
+                      m.key == "examples" || m.key == "example";
+      // A property may have such a name: then its value is an object inside `properties`.
+      if (!instance || (m.key != "enum" && document_.IsObject(m.value) &&
+                        node != document_.root() &&
+                        document_.Find(document_.parent(node), "properties") == node)) {
+        stack.push_back(m.value);
+      }
+    }
+  }
+}
+
+std::optional<JsonId> SchemaTree::FollowPointer(JsonId from, std::string_view pointer) const {
+  JsonId at = from;
+  std::string name;
+  while (!pointer.empty()) {
+    if (pointer[0] != '/') return std::nullopt;
+    pointer.remove_prefix(1);
+    std::string_view part = pointer.substr(0, pointer.find('/'));
+    pointer.remove_prefix(part.size());
+    name.clear();
+    for (size_t i = 0; i < part.size(); ++i) {
+      if (part[i] == '~' && i + 1 < part.size() && (part[i + 1] == '0' || part[i + 1] == '1')) {
+        name += part[++i] == '0' ? '~' : '/';
+      } else {
+        name += part[i];
+      }
+    }
+    if (document_.IsArray(at)) {
+      size_t index = 0;
+      auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
+      if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
+      if (index >= document_.elements(at).size()) return std::nullopt;
+      at = document_.elements(at)[index];
+    } else {
+      std::optional<JsonId> next = document_.Find(at, name);
+      if (!next) return std::nullopt;
+      at = *next;
+    }
+  }
+  return at;
+}
+
+StatusOr<JsonId> SchemaTree::ResolveUriReference(const Schema& schema, Keyword keyword,
+                                                 JsonId value) {
+  std::string_view reference = document_.text(value);
+  auto missing = [&](std::string_view what) {
+    return Error(StatusCode::kInvalidArgument, schema.node, keyword,
+                 document_.Excerpt(value) + " " + std::string(what));
+  };
+  auto [uri, raw_fragment] = SplitFragment(reference);
+  std::optional<std::string> fragment = PercentDecode(raw_fragment);
+  if (!fragment || FindInvalidUtf8(*fragment)) {
+    return missing("has a '%' that two hexadecimal digits of UTF-8 do not follow");
+  }
+  JsonId root = document_.root();
+  std::string base;
+  if (indexed_) {
+    base = ResolveUri(BaseUri(schema.node), uri);
+    auto it = resources_.find(base);
+    // A reference within its own resource needs no identifier that is known by name.
+    if (it == resources_.end() && !uri.empty()) it = resources_.find(std::string(uri));
+    if (it != resources_.end()) {
+      root = it->second;
+    } else if (!uri.empty()) {
+      return missing("names another document; put what it names under \"$defs\" of this one");
+    }
+  } else if (!uri.empty()) {
+    return missing("names another document; put what it names under \"$defs\" of this one");
+  }
+  if (fragment->empty()) return root;
+  if ((*fragment)[0] == '/') {
+    if (std::optional<JsonId> found = FollowPointer(root, *fragment)) return *found;
+    return missing("points at nothing in this document");
+  }
+  auto it = anchors_.find(base + "#" + *fragment);
+  if (it != anchors_.end()) return it->second;
+  return missing("names an anchor that this document does not have");
+}
+
+StatusOr<JsonId> SchemaTree::Resolve(const Schema& schema, Keyword keyword) {
+  JsonId value = *schema.Get(keyword);
+  if (keyword == Keyword::kRecursiveRef && recursive_anchor_) {
+    return Error(StatusCode::kUnsupported, schema.node, keyword,
+                 "what it refers to depends on the path that led here ($recursiveAnchor); "
+                 "use $ref");
+  }
+  if (keyword == Keyword::kDynamicRef) {
+    std::string name(SplitFragment(document_.text(value)).second);
+    auto it = dynamic_anchors_.find(name);
+    if (it != dynamic_anchors_.end() && it->second > 1) {
+      return Error(StatusCode::kUnsupported, schema.node, keyword,
+                   "what it refers to depends on the path that led here: several "
+                   "$dynamicAnchor have its name; use $ref");
+    }
+  }
+  return ResolveUriReference(schema, keyword, value);
+}
+
+}  // namespace grammask::internal

@@ -1,0 +1,468 @@
+// Conditions on strings, as a set; and the set as a regular node of JSON text.
+//
+// Patterns and formats become nodes; what remains is to meet them with each other and with the
+// length. An intersection node costs time in every automaton state, so the length is first looked
+// for elsewhere: it is dropped where the pattern implies it, and moved into the pattern where that
+// is a sequence of fixed length but for one repeated class: ^[a-z][a-z0-9-]*$ with maxLength 20
+// becomes [a-z][a-z0-9-]{0,19}. Only the rest is intersected with "any characters, 0 to 20".
+//
+// Cost: linear in the nodes of the patterns. Tested by tests/grammar/strings_test.cc, against
+// a direct reading of the conditions.
+#include "grammar/json_schema/strings.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "base/utf8.h"
+#include "grammar/json_schema/formats.h"
+#include "grammar/regex.h"
+
+namespace grammask::internal {
+namespace {
+
+void SortUnique(std::vector<std::string>* list) {
+  if (list->size() < 2) return;
+  std::sort(list->begin(), list->end());
+  list->erase(std::unique(list->begin(), list->end()), list->end());
+}
+
+bool Intersects(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  auto in_b = [&](const std::string& s) { return std::binary_search(b.begin(), b.end(), s); };
+  return std::any_of(a.begin(), a.end(), in_b);
+}
+
+StringSet EmptySet() {
+  StringSet set;
+  set.values.emplace();
+  return set;
+}
+
+// Patterns that match at the empty place that every string has.
+bool MatchesEverything(std::string_view pattern) {
+  for (std::string_view trivial : {"", "^", "$", ".*", "^.*", ".*$", "(.*)", "^(.*)", "[\\s\\S]*",
+                                   "^[\\s\\S]*", "^[\\s\\S]*$", "[\\s\\S]*$"}) {
+    if (pattern == trivial) return true;
+  }
+  return false;
+}
+
+std::string Quoted(std::string_view text, char quote) {
+  constexpr size_t kShown = 60;
+  std::string shown = Printable(text.substr(0, CompleteUtf8Prefix(text.substr(0, kShown))));
+  if (text.size() > kShown) shown += "...";
+  return quote + shown + quote;
+}
+
+void AppendList(const char* label, char quote, const std::vector<std::string>& list,
+                std::string* out) {
+  for (const std::string& s : list) *out += label + Quoted(s, quote);
+}
+
+// How many characters the texts of a node have. An empty language has min > max.
+struct Lengths {
+  int64_t min, max;  // max may be kUnbounded
+  bool fixed() const { return min == max; }
+};
+
+int64_t AddSaturating(int64_t a, int64_t b) {
+  return a == kUnbounded || b == kUnbounded || a > kUnbounded - b ? kUnbounded : a + b;
+}
+
+int64_t MultiplySaturating(int64_t a, int64_t b) {
+  if (a == 0 || b == 0) return 0;
+  return a == kUnbounded || b == kUnbounded || a > kUnbounded / b ? kUnbounded : a * b;
+}
+
+// Bounds on the lengths of nodes; those of And and Not are not tight.
+class LengthFinder {
+ public:
+  explicit LengthFinder(const GrammarBuilder& builder) : b_(builder) {}
+
+  Lengths Of(NodeId root) {
+    absl::InlinedVector<NodeId, 16> stack = {root};
+    while (!stack.empty()) {
+      NodeId id = stack.back();
+      if (known_.contains(id)) {
+        stack.pop_back();
+        continue;
+      }
+      NodeView node = b_.node(id);
+      size_t waiting = stack.size();
+      for (NodeId child : node.children) {
+        if (!known_.contains(child)) stack.push_back(child);
+      }
+      if (stack.size() > waiting) continue;
+      known_.emplace(id, Combine(node));
+      stack.pop_back();
+    }
+    return known_.at(root);
+  }
+
+ private:
+  Lengths Combine(const NodeView& node) const {
+    switch (node.kind) {
+      case NodeKind::kNothing:
+        return {1, 0};
+      case NodeKind::kEmpty:
+        return {0, 0};
+      case NodeKind::kJsonClass:
+        return {1, 1};
+      case NodeKind::kJsonText: {
+        int64_t n = CountCodePoints(node.text);
+        return {n, n};
+      }
+      case NodeKind::kSequence:
+        return Sum(node);
+      case NodeKind::kChoice:
+        return Hull(node);
+      case NodeKind::kRepeat: {
+        Lengths child = known_.at(node.children[0]);
+        return {MultiplySaturating(child.min, node.min), MultiplySaturating(child.max, node.max)};
+      }
+      case NodeKind::kAnd:
+        return Meet(node);
+      default:  // Not, and nodes that are no text of a JSON string
+        return {0, kUnbounded};
+    }
+  }
+
+  Lengths Sum(const NodeView& node) const {
+    Lengths sum{0, 0};
+    for (NodeId child : node.children) {
+      Lengths l = known_.at(child);
+      sum = {AddSaturating(sum.min, l.min), AddSaturating(sum.max, l.max)};
+    }
+    return sum;
+  }
+  Lengths Hull(const NodeView& node) const {
+    Lengths hull{kUnbounded, 0};
+    for (NodeId child : node.children) {
+      Lengths l = known_.at(child);
+      hull = {std::min(hull.min, l.min), std::max(hull.max, l.max)};
+    }
+    return hull;
+  }
+  Lengths Meet(const NodeView& node) const {
+    Lengths meet{0, kUnbounded};
+    for (NodeId child : node.children) {
+      Lengths l = known_.at(child);
+      meet = {std::max(meet.min, l.min), std::min(meet.max, l.max)};
+    }
+    return meet;
+  }
+
+  const GrammarBuilder& b_;
+  absl::flat_hash_map<NodeId, Lengths> known_;
+};
+
+class BodyWriter {
+ public:
+  BodyWriter(GrammarBuilder* builder, const StringSet& set, const Limits& limits)
+      : b_(*builder), set_(set), limits_(limits), lengths_(*builder), min_(set.min_length),
+        max_(set.max_length) {
+    any_ = b_.JsonClass(CodePointSet::All());
+  }
+
+  StatusOr<NodeId> Write() {
+    GM_RETURN_IF_ERROR(AddPatternsAndFormats());
+    if (set_.values) {
+      parts_.push_back(Texts(*set_.values));
+    } else {
+      ApplyLength();
+    }
+    if (!set_.excluded.empty()) parts_.push_back(b_.Not(Texts(set_.excluded)));
+    return parts_.size() == 1 ? parts_[0] : b_.And(parts_);
+  }
+
+ private:
+  NodeId Texts(const std::vector<std::string>& values) {
+    std::vector<NodeId> nodes;
+    nodes.reserve(values.size());
+    for (const std::string& v : values) nodes.push_back(b_.JsonText(v));
+    return b_.Choice(nodes);
+  }
+
+  // What a string must match comes first in parts_, in positive_ places.
+  Status AddPatternsAndFormats() {
+    NodeId all = b_.Star(any_);
+    auto require = [&](NodeId node) {
+      if (node != all) parts_.push_back(node);
+    };
+    for (const std::string& p : set_.patterns) {
+      GM_ASSIGN_OR_RETURN(NodeId node, Pattern(p));
+      require(node);
+    }
+    for (const std::string& f : set_.formats) {
+      GM_ASSIGN_OR_RETURN(NodeId node, EmitFormat(&b_, f, limits_));
+      require(node);
+    }
+    positive_ = parts_.size();
+    for (const std::string& p : set_.not_patterns) {
+      GM_ASSIGN_OR_RETURN(NodeId node, Pattern(p));
+      parts_.push_back(b_.Not(node));
+    }
+    for (const std::string& f : set_.not_formats) {
+      GM_ASSIGN_OR_RETURN(NodeId node, EmitFormat(&b_, f, limits_));
+      parts_.push_back(b_.Not(node));
+    }
+    return Status();
+  }
+
+  StatusOr<NodeId> Pattern(const std::string& pattern) {
+    RegexOptions options;
+    options.encoding = RegexOptions::Encoding::kJsonString;
+    options.anchoring = RegexOptions::Anchoring::kSearch;
+    StatusOr<NodeId> node = ParseRegex(pattern, options, limits_, &b_);
+    if (node.ok()) return node;
+    return Status(node.status().code(),
+                  "pattern " + Quoted(pattern, '/') + ": " + node.status().message());
+  }
+
+  void ApplyLength() {
+    for (size_t i = 0; i < positive_ && (min_ > 0 || max_ != kUnbounded); ++i) {
+      Lengths l = lengths_.Of(parts_[i]);
+      if (l.min >= min_) min_ = 0;
+      if (l.max <= max_) max_ = kUnbounded;
+    }
+    bool bounded = min_ > 0 || max_ != kUnbounded;
+    if (positive_ > 0 && !bounded) return;
+    for (size_t i = 0; i < positive_; ++i) {
+      if (std::optional<NodeId> narrowed = Narrow(parts_[i])) {
+        parts_[i] = *narrowed;
+        return;
+      }
+    }
+    // A complement holds texts that are no JSON string at all; this part keeps them out.
+    parts_.push_back(b_.Repeat(any_, min_, max_));
+  }
+
+  // `node` restricted to min_..max_ characters without an intersection, where that is easy.
+  std::optional<NodeId> Narrow(NodeId node) {
+    NodeView view = b_.node(node);
+    if (view.kind != NodeKind::kChoice) return NarrowSequence(node);
+    std::vector<NodeId> children(view.children.begin(), view.children.end());
+    for (NodeId& child : children) {
+      std::optional<NodeId> narrowed = NarrowSequence(child);
+      if (!narrowed) return std::nullopt;
+      child = *narrowed;
+    }
+    return b_.Choice(children);
+  }
+
+  std::optional<NodeId> NarrowSequence(NodeId node) {
+    Lengths whole = lengths_.Of(node);
+    if (whole.min > max_ || whole.max < min_) return b_.Nothing();
+    if (whole.min >= min_ && whole.max <= max_) return node;
+    NodeView view = b_.node(node);
+    absl::InlinedVector<NodeId, 8> children = {node};
+    if (view.kind == NodeKind::kSequence) {
+      children.assign(view.children.begin(), view.children.end());
+    }
+    std::optional<size_t> variable;
+    int64_t fixed = 0;
+    for (size_t i = 0; i < children.size(); ++i) {
+      Lengths l = lengths_.Of(children[i]);
+      if (l.fixed()) {
+        fixed = AddSaturating(fixed, l.min);
+      } else if (variable || !RepeatsOneCharacter(children[i])) {
+        return std::nullopt;
+      } else {
+        variable = i;
+      }
+    }
+    if (!variable) return std::nullopt;
+    NodeView repeat = b_.node(children[*variable]);
+    NodeId character = repeat.children[0];
+    int64_t min = std::max(repeat.min, min_ - fixed);
+    int64_t max = max_ == kUnbounded ? repeat.max : std::min(repeat.max, max_ - fixed);
+    if (min > max) return b_.Nothing();
+    children[*variable] = b_.Repeat(character, min, max);
+    return b_.Sequence(children);
+  }
+
+  bool RepeatsOneCharacter(NodeId id) {
+    NodeView node = b_.node(id);
+    if (node.kind != NodeKind::kRepeat) return false;
+    Lengths l = lengths_.Of(node.children[0]);
+    return l.min == 1 && l.max == 1;
+  }
+
+  GrammarBuilder& b_;
+  const StringSet& set_;
+  const Limits& limits_;
+  LengthFinder lengths_;
+  int64_t min_, max_;
+  NodeId any_;
+  std::vector<NodeId> parts_;
+  size_t positive_ = 0;
+};
+
+}  // namespace
+
+int64_t CountCodePoints(std::string_view text) {
+  return std::count_if(text.begin(), text.end(),
+                       [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; });
+}
+
+void StringSet::Normalise() {
+  if (IsAll()) return;
+  for (auto* list : {&patterns, &not_patterns, &formats, &not_formats, &excluded}) SortUnique(list);
+  std::erase_if(patterns, MatchesEverything);
+  min_length = std::max<int64_t>(min_length, 0);
+  bool contradiction = min_length > max_length || Intersects(patterns, not_patterns) ||
+                       Intersects(formats, not_formats) ||
+                       std::any_of(not_patterns.begin(), not_patterns.end(), MatchesEverything);
+  if (contradiction) {
+    *this = EmptySet();
+    return;
+  }
+  if (values) {
+    SortUnique(&*values);
+    std::erase_if(*values, [&](const std::string& v) {
+      return !LengthFits(v) || std::binary_search(excluded.begin(), excluded.end(), v);
+    });
+    excluded.clear();
+    min_length = 0;
+    max_length = kUnbounded;
+    if (values->empty()) *this = EmptySet();
+    return;
+  }
+  std::erase_if(excluded, [&](const std::string& v) { return !LengthFits(v); });
+}
+
+bool StringSet::LengthFits(std::string_view value) const {
+  if (min_length <= 0 && max_length == kUnbounded) return true;
+  int64_t length = CountCodePoints(value);
+  return length >= min_length && length <= max_length;
+}
+
+bool StringSet::IsAll() const {
+  return min_length <= 0 && max_length == kUnbounded && patterns.empty() && not_patterns.empty() &&
+         formats.empty() && not_formats.empty() && !values && excluded.empty();
+}
+
+bool StringSet::IsEmpty() const {
+  if (min_length > max_length || (values && values->empty())) return true;
+  if (IsAll()) return false;
+  StringSet set = *this;
+  set.Normalise();
+  return set.values && set.values->empty();
+}
+
+std::optional<bool> StringSet::Contains(std::string_view value) const {
+  auto in = [&](const std::vector<std::string>& list) {
+    return std::find(list.begin(), list.end(), value) != list.end();
+  };
+  if (!LengthFits(value) || (values && !in(*values)) || in(excluded)) return false;
+  bool undecided = !patterns.empty() || !not_patterns.empty() || !formats.empty() ||
+                   !not_formats.empty();
+  return undecided ? std::nullopt : std::optional<bool>(true);
+}
+
+std::string StringSet::ToString() const {
+  if (IsAll()) return "any string";
+  std::string out;
+  if (min_length > 0 || max_length != kUnbounded) {
+    out = " length " + std::to_string(min_length) + "..";
+    if (max_length != kUnbounded) out += std::to_string(max_length);
+  }
+  AppendList(" pattern ", '/', patterns, &out);
+  AppendList(" not pattern ", '/', not_patterns, &out);
+  AppendList(" format ", '\'', formats, &out);
+  AppendList(" not format ", '\'', not_formats, &out);
+  if (values && values->empty()) return "no string";
+  if (values) AppendList(" or ", '"', *values, &out);
+  AppendList(" except ", '"', excluded, &out);
+  return "string" + out;
+}
+
+StringSet Intersect(const StringSet& a, const StringSet& b) {
+  StringSet set = a;
+  set.min_length = std::max(a.min_length, b.min_length);
+  set.max_length = std::min(a.max_length, b.max_length);
+  auto append = [](std::vector<std::string>* to, const std::vector<std::string>& from) {
+    to->insert(to->end(), from.begin(), from.end());
+  };
+  append(&set.patterns, b.patterns);
+  append(&set.not_patterns, b.not_patterns);
+  append(&set.formats, b.formats);
+  append(&set.not_formats, b.not_formats);
+  append(&set.excluded, b.excluded);
+  if (a.values && b.values) {
+    std::vector<std::string> x = *a.values, y = *b.values, both;
+    SortUnique(&x);
+    SortUnique(&y);
+    std::set_intersection(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(both));
+    set.values = std::move(both);
+  } else if (b.values) {
+    set.values = b.values;
+  }
+  set.Normalise();
+  return set;
+}
+
+std::vector<StringSet> Complement(const StringSet& original) {
+  StringSet set = original;
+  set.Normalise();
+  std::vector<StringSet> result;
+  // Terms are disjoint: each negates one condition and keeps those before it.
+  StringSet before;
+  auto add = [&](const StringSet& negated, const StringSet& condition) {
+    StringSet term = Intersect(before, negated);
+    if (!term.IsEmpty()) result.push_back(std::move(term));
+    before = Intersect(before, condition);
+  };
+  if (set.values) {
+    StringSet is, is_not;
+    is.values = set.values;
+    is_not.excluded = *set.values;
+    add(is_not, is);
+  }
+  if (set.min_length > 0) {
+    StringSet is, is_not;
+    is.min_length = set.min_length;
+    is_not.max_length = set.min_length - 1;
+    add(is_not, is);
+  }
+  if (set.max_length != kUnbounded) {
+    StringSet is, is_not;
+    is.max_length = set.max_length;
+    is_not.min_length = set.max_length + 1;
+    add(is_not, is);
+  }
+  using List = std::vector<std::string> StringSet::*;
+  constexpr std::pair<List, List> kOpposites[] = {
+      {&StringSet::patterns, &StringSet::not_patterns},
+      {&StringSet::not_patterns, &StringSet::patterns},
+      {&StringSet::formats, &StringSet::not_formats},
+      {&StringSet::not_formats, &StringSet::formats}};
+  for (auto [list, opposite] : kOpposites) {
+    for (const std::string& s : set.*list) {
+      StringSet is, is_not;
+      (is.*list).push_back(s);
+      (is_not.*opposite).push_back(s);
+      add(is_not, is);
+    }
+  }
+  if (!set.excluded.empty()) {
+    StringSet is, is_not;
+    is.excluded = set.excluded;
+    is_not.values = set.excluded;
+    add(is_not, is);
+  }
+  return result;
+}
+
+bool Disjoint(const StringSet& a, const StringSet& b) { return Intersect(a, b).IsEmpty(); }
+
+StatusOr<NodeId> EmitStringBody(GrammarBuilder* builder, const StringSet& original,
+                                const Limits& limits) {
+  if (original.IsAll()) return builder->Star(builder->JsonClass(CodePointSet::All()));
+  StringSet set = original;
+  set.Normalise();
+  if (set.values && set.values->empty()) return builder->Nothing();
+  return BodyWriter(builder, set, limits).Write();
+}
+
+}  // namespace grammask::internal

@@ -1,0 +1,160 @@
+// The algebra's values: sets of JSON values as unions of typed cases, with symbolic sets for what
+// arrays and objects hold.
+#ifndef GRAMMASK_GRAMMAR_JSON_SCHEMA_VALUE_SET_H_
+#define GRAMMASK_GRAMMAR_JSON_SCHEMA_VALUE_SET_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "base/ids.h"
+#include "grammar/json_schema/json_document.h"
+#include "grammar/json_schema/numbers.h"
+#include "grammar/json_schema/strings.h"
+
+namespace grammask::internal {
+
+using ExprId = Id<struct ExprTag>;        // a symbolic set of JSON values
+using PatternId = Id<struct PatternTag>;  // a regular expression for keys
+
+enum class ExprKind : uint8_t { kTrue, kFalse, kSchema, kValue, kAnd, kOr, kNot };
+
+inline constexpr ExprId kAnything{0};
+inline constexpr ExprId kNone{1};
+
+// Hash-consed expressions over the schemas and values of one document. Equal expressions have
+// equal ids; And and Or are flat, sorted and without repetition; x and not x cancel.
+class ExprPool {
+ public:
+  ExprPool();
+  ExprId Schema(JsonId node);  // what the schema at `node` admits
+  ExprId Value(JsonId node);   // the one value at `node`
+  ExprId And(std::span<const ExprId> parts);
+  ExprId And(ExprId a, ExprId b) {
+    if (a == b || b == kAnything) return a;
+    if (a == kAnything) return b;
+    ExprId parts[] = {a, b};
+    return And(parts);
+  }
+  ExprId Or(std::span<const ExprId> parts);
+  ExprId Not(ExprId part);
+
+  ExprKind kind(ExprId id) const { return exprs_[id.value].kind; }
+  JsonId node(ExprId id) const { return JsonId(exprs_[id.value].first); }  // kSchema kValue
+  std::span<const ExprId> parts(ExprId id) const {                         // kAnd kOr kNot
+    const Expr& e = exprs_[id.value];
+    return {parts_.data() + e.first, e.count};
+  }
+  size_t size() const { return exprs_.size(); }
+  // "And(#/a, Not(#/b))"; cut where it nests deeper than a few levels.
+  std::string ToString(ExprId id, const JsonDocument& document) const;
+
+ private:
+  struct Expr {
+    ExprKind kind;
+    uint32_t first;  // into parts_, or the node
+    uint32_t count;
+  };
+  using Key = absl::InlinedVector<uint32_t, 8>;
+  ExprId Intern(ExprKind kind, std::span<const ExprId> parts);
+  ExprId Leaf(ExprKind kind, JsonId node);
+  ExprId Combine(ExprKind kind, std::span<const ExprId> parts);
+
+  std::vector<Expr> exprs_;
+  std::vector<ExprId> parts_;
+  absl::flat_hash_map<Key, ExprId> ids_;
+};
+
+// Arrays whose first elements are in `prefix`, all others in `rest`.
+struct ArraySet {
+  std::vector<ExprId> prefix;
+  ExprId rest = kAnything;
+  int64_t min = 0, max = kUnbounded;  // elements
+  // Each of these holds for some element after the prefix.
+  std::vector<ExprId> some;
+  std::optional<JsonId> unique;  // the schema whose uniqueItems asks that no two elements be equal
+  // In strict mode: no elements after the prefix, because the schema speaks of none.
+  bool closed = false;
+
+  ExprId at(size_t index) const { return index < prefix.size() ? prefix[index] : rest; }
+  bool IsAll() const {
+    return prefix.empty() && rest == kAnything && min == 0 && max == kUnbounded && some.empty() &&
+           !unique && !closed;
+  }
+  friend bool operator==(const ArraySet&, const ArraySet&) = default;
+};
+
+// Objects. A key is either named (listed in `named`) or extra.
+struct ObjectSet {
+  struct Named {
+    std::string_view key;
+    ExprId value;           // kNone: the key may not occur
+    bool required = false;
+    bool declared = false;  // by `properties` or `required`
+    friend bool operator==(const Named&, const Named&) = default;
+  };
+  struct Pattern {
+    PatternId pattern;
+    ExprId value;
+    friend bool operator==(const Pattern&, const Pattern&) = default;
+  };
+  // For each extra key: the values of all matching patterns, or `rest` where none matches.
+  struct Group {
+    std::vector<Pattern> patterns;
+    ExprId rest = kAnything;
+    friend bool operator==(const Group&, const Group&) = default;
+  };
+  // Some extra key matches all of `match` and none of `no_match`, is (as a string) in `key`, and
+  // has a value in `value`.
+  struct Some {
+    std::vector<PatternId> match, no_match;
+    ExprId key = kAnything;
+    ExprId value = kAnything;
+    friend bool operator==(const Some&, const Some&) = default;
+  };
+
+  std::vector<Named> named;  // in the order of the text; each key once
+  ExprId rest = kAnything;   // for the value of each extra key
+  std::vector<Group> groups;
+  ExprId names = kAnything;  // for each key, as a string
+  int64_t min = 0, max = kUnbounded;  // members
+  std::vector<Some> some;
+  // In strict mode: no extra keys but those that a pattern matches, as the schema speaks of none.
+  bool closed = false;
+
+  bool IsAll() const {
+    return named.empty() && rest == kAnything && groups.empty() && names == kAnything &&
+           min == 0 && max == kUnbounded && some.empty() && !closed;
+  }
+  // Whether any key may occur that is not named.
+  bool HasExtras() const { return rest != kNone && max > 0; }
+  friend bool operator==(const ObjectSet&, const ObjectSet&) = default;
+};
+
+// A set of JSON values: a union of cases in each type.
+struct ValueSet {
+  bool null = false, false_value = false, true_value = false;
+  std::vector<NumberSet> numbers;
+  std::vector<StringSet> strings;
+  std::vector<ArraySet> arrays;
+  std::vector<ObjectSet> objects;
+
+  static ValueSet All();
+  bool IsEmpty() const {
+    return !null && !false_value && !true_value && numbers.empty() && strings.empty() &&
+           arrays.empty() && objects.empty();
+  }
+  // Conditions, for people and tests: one line a case.
+  std::string ToString(const ExprPool& pool, const JsonDocument& document,
+                       std::span<const std::string_view> patterns) const;
+};
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_GRAMMAR_JSON_SCHEMA_VALUE_SET_H_

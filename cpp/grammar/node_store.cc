@@ -1,0 +1,293 @@
+// Node contents to node ids: equal contents, equal id.
+//
+// A node is 16 bytes that point to its contents in an arena, and a flat table of ids, probed
+// linearly by a hash of the contents, finds an equal node. For example the two sequences of
+// `a ::= "x" b` and `c ::= "x" b` are one node, since their children are the same two ids.
+// Cost: one hash and, mostly, one probe per node; no allocation but the arena's and the tables'.
+// The hash is seeded per process, so that no input can be made to collide on purpose.
+// Tests: tests/grammar/ast_test.cc.
+#include "grammar/node_store.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/hash/hash.h"
+#include "absl/strings/string_view.h"
+#include "base/check.h"
+
+namespace grammask::internal {
+namespace {
+
+constexpr size_t kFirstBlockWords = 512;
+constexpr size_t kLargestBlockWords = size_t{1} << 17;
+constexpr size_t kFirstSlots = 256;
+
+template <class T>
+const T& DataAs(const StoredNode& node) {
+  return *static_cast<const T*>(node.data);
+}
+
+absl::string_view RawBytes(const void* data, size_t bytes) {
+  return {static_cast<const char*>(data), bytes};
+}
+
+// The bytes that, with kind and size, tell a node from all others. Repeats and multiples have
+// padding or separate fields and are told apart by SmallFields instead.
+absl::string_view Contents(const StoredNode& node) {
+  switch (node.kind) {
+    case NodeKind::kBytes:
+    case NodeKind::kJsonText:
+      return RawBytes(node.data, node.size);
+    case NodeKind::kSequence:
+    case NodeKind::kChoice:
+    case NodeKind::kAnd:
+    case NodeKind::kNot:
+      return RawBytes(node.data, node.size * sizeof(NodeId));
+    case NodeKind::kByteClass:
+      return RawBytes(node.data, sizeof(ByteSet));
+    case NodeKind::kClass:
+    case NodeKind::kJsonClass: {
+      auto ranges = DataAs<CodePointSet>(node).ranges();
+      return RawBytes(ranges.data(), ranges.size_bytes());
+    }
+    case NodeKind::kTokens: {
+      const auto& ids = DataAs<TokenSet>(node).ids;
+      return RawBytes(ids.data(), ids.size() * sizeof(TokenId));
+    }
+    case NodeKind::kNothing:
+    case NodeKind::kEmpty:
+    case NodeKind::kRepeat:
+    case NodeKind::kRule:
+    case NodeKind::kMultiple:
+      return {};
+  }
+  return {};
+}
+
+struct SmallFields {
+  uint64_t a = 0, b = 0, c = 0;
+  friend bool operator==(const SmallFields&, const SmallFields&) = default;
+};
+
+SmallFields FieldsOf(const StoredNode& node) {
+  switch (node.kind) {
+    case NodeKind::kRepeat: {
+      const auto& r = DataAs<RepeatData>(node);
+      return {static_cast<uint64_t>(r.min), static_cast<uint64_t>(r.max), r.child.value};
+    }
+    case NodeKind::kMultiple: {
+      const auto& m = DataAs<Multiple>(node);
+      return {m.modulus, m.scale, 0};
+    }
+    case NodeKind::kTokens:
+      return {DataAs<TokenSet>(node).excluded, 0, 0};
+    default:
+      return {};
+  }
+}
+
+bool HasFields(NodeKind kind) {
+  return kind == NodeKind::kRepeat || kind == NodeKind::kMultiple || kind == NodeKind::kTokens;
+}
+
+bool SameNode(const StoredNode& x, const StoredNode& y) {
+  return x.kind == y.kind && x.size == y.size && Contents(x) == Contents(y) &&
+         (!HasFields(x.kind) || FieldsOf(x) == FieldsOf(y));
+}
+
+uint32_t HashNode(const StoredNode& node) {
+  uint64_t head = static_cast<uint64_t>(node.kind) << 32 | node.size;
+  size_t h;
+  if (HasFields(node.kind)) {
+    SmallFields f = FieldsOf(node);
+    h = absl::HashOf(head, f.a, f.b, f.c, Contents(node));
+  } else {
+    h = absl::HashOf(head, Contents(node));
+  }
+  return static_cast<uint32_t>(h ^ (static_cast<uint64_t>(h) >> 32));
+}
+
+}  // namespace
+
+void NodeArena::Reserve(size_t bytes) {
+  size_t words = (bytes + 7) / 8;
+  if (words == 0) return;
+  blocks_.push_back(std::make_unique_for_overwrite<uint64_t[]>(words));
+  next_ = blocks_.back().get();
+  words_left_ = words;
+  memory_bytes_ += words * 8;
+}
+
+void* NodeArena::Allocate(size_t bytes) {
+  size_t words = (bytes + 7) / 8;
+  if (words > words_left_) {
+    size_t block = std::min(kFirstBlockWords << std::min<size_t>(blocks_.size(), 16),
+                            kLargestBlockWords);
+    Reserve(std::max(words, block) * 8);
+  }
+  uint64_t* piece = next_;
+  next_ += words;
+  words_left_ -= words;
+  return piece;
+}
+
+std::span<const NodeId> NodeStorage::Children(NodeId id) const {
+  const StoredNode& n = nodes_[id.value];
+  switch (n.kind) {
+    case NodeKind::kSequence:
+    case NodeKind::kChoice:
+    case NodeKind::kAnd:
+    case NodeKind::kNot:
+      return {static_cast<const NodeId*>(n.data), n.size};
+    case NodeKind::kRepeat:
+      return {&DataAs<RepeatData>(n).child, 1};
+    default:
+      return {};
+  }
+}
+
+NodeView NodeStorage::View(NodeId id) const {
+  const StoredNode& n = nodes_[id.value];
+  NodeView v{};
+  v.kind = n.kind;
+  v.regular = n.regular;
+  switch (n.kind) {
+    case NodeKind::kNothing:
+    case NodeKind::kEmpty:
+      break;
+    case NodeKind::kBytes:
+    case NodeKind::kJsonText:
+      v.text = {static_cast<const char*>(n.data), n.size};
+      break;
+    case NodeKind::kByteClass:
+      v.bytes = static_cast<const ByteSet*>(n.data);
+      break;
+    case NodeKind::kClass:
+    case NodeKind::kJsonClass:
+      v.characters = static_cast<const CodePointSet*>(n.data);
+      break;
+    case NodeKind::kRepeat:
+      v.min = DataAs<RepeatData>(n).min;
+      v.max = DataAs<RepeatData>(n).max;
+      v.children = Children(id);
+      break;
+    case NodeKind::kSequence:
+    case NodeKind::kChoice:
+    case NodeKind::kAnd:
+    case NodeKind::kNot:
+      v.children = Children(id);
+      break;
+    case NodeKind::kRule:
+      v.rule = RuleId(n.size);
+      break;
+    case NodeKind::kMultiple:
+      v.multiple = DataAs<Multiple>(n);
+      break;
+    case NodeKind::kTokens:
+      v.tokens = static_cast<const TokenSet*>(n.data);
+      break;
+  }
+  return v;
+}
+
+size_t NodeStorage::memory_bytes() const {
+  size_t bytes = nodes_.capacity() * sizeof(StoredNode) + arena_.memory_bytes();
+  for (const auto& set : character_sets_) {
+    bytes += sizeof(set) + sizeof(*set) + set->ranges().size_bytes();
+  }
+  for (const auto& set : token_sets_) {
+    bytes += sizeof(set) + sizeof(*set) + set->ids.capacity() * sizeof(TokenId);
+  }
+  return bytes;
+}
+
+void NodeStorage::Reserve(size_t nodes, size_t payload_bytes) {
+  nodes_.reserve(nodes);
+  if (payload_bytes > 0) arena_.Reserve(payload_bytes);
+}
+
+size_t NodeStorage::PayloadBytes(const StoredNode& node) {
+  size_t bytes = 0;
+  switch (node.kind) {
+    case NodeKind::kRepeat:
+      bytes = sizeof(RepeatData);
+      break;
+    case NodeKind::kMultiple:
+      bytes = sizeof(Multiple);
+      break;
+    case NodeKind::kClass:
+    case NodeKind::kJsonClass:
+    case NodeKind::kTokens:
+      break;  // outside the arena
+    default:
+      bytes = Contents(node).size();
+      break;
+  }
+  return (bytes + 7) / 8 * 8;
+}
+
+NodeId NodeStorage::Append(const StoredNode& node) {
+  StoredNode copy = node;
+  if (node.kind == NodeKind::kClass || node.kind == NodeKind::kJsonClass) {
+    character_sets_.push_back(std::make_unique<CodePointSet>(DataAs<CodePointSet>(node)));
+    copy.data = character_sets_.back().get();
+  } else if (node.kind == NodeKind::kTokens) {
+    token_sets_.push_back(std::make_unique<TokenSet>(DataAs<TokenSet>(node)));
+    copy.data = token_sets_.back().get();
+  } else if (size_t bytes = PayloadBytes(node); bytes > 0) {
+    void* place = arena_.Allocate(bytes);
+    size_t exact = node.kind == NodeKind::kRepeat     ? sizeof(RepeatData)
+                   : node.kind == NodeKind::kMultiple ? sizeof(Multiple)
+                                                      : Contents(node).size();
+    std::memcpy(place, node.data, exact);
+    copy.data = place;
+  }
+  nodes_.push_back(copy);
+  return NodeId(static_cast<uint32_t>(nodes_.size() - 1));
+}
+
+NodeId NodeStorage::AppendMapped(const StoredNode& node, std::span<const NodeId> node_map,
+                                 std::span<const RuleId> rule_map) {
+  NodeId id = Append(node);
+  StoredNode& copy = nodes_[id.value];
+  if (copy.kind == NodeKind::kRule) copy.size = rule_map[copy.size].value;
+  // The children were just copied into our own arena, which is writable.
+  for (const NodeId& child : Children(id)) {
+    auto& writable = const_cast<NodeId&>(child);
+    writable = node_map[writable.value];
+  }
+  return id;
+}
+
+NodeStore::NodeStore() : slots_(kFirstSlots, 0) {
+  storage_.Reserve(kFirstSlots / 2, 0);
+  hashes_.reserve(kFirstSlots / 2);
+}
+
+NodeId NodeStore::Intern(const StoredNode& node) {
+  uint32_t hash = HashNode(node);
+  size_t mask = slots_.size() - 1;
+  size_t slot = hash & mask;
+  while (slots_[slot] != 0) {
+    NodeId id(slots_[slot] - 1);
+    if (hashes_[id.value] == hash && SameNode(storage_.stored(id), node)) return id;
+    slot = (slot + 1) & mask;
+  }
+  NodeId id = storage_.Append(node);
+  hashes_.push_back(hash);
+  slots_[slot] = id.value + 1;
+  if (hashes_.size() * 2 > slots_.size()) Grow();
+  return id;
+}
+
+void NodeStore::Grow() {
+  slots_.assign(slots_.size() * 2, 0);
+  size_t mask = slots_.size() - 1;
+  for (size_t id = 0; id < hashes_.size(); ++id) {
+    size_t slot = hashes_[id] & mask;
+    while (slots_[slot] != 0) slot = (slot + 1) & mask;
+    slots_[slot] = static_cast<uint32_t>(id + 1);
+  }
+}
+
+}  // namespace grammask::internal

@@ -1,0 +1,92 @@
+// Where the nodes of a grammar live: hash-consed, in arenas, addressed by NodeId.
+#ifndef GRAMMASK_GRAMMAR_NODE_STORE_H_
+#define GRAMMASK_GRAMMAR_NODE_STORE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "grammar/ast.h"
+
+namespace grammask::internal {
+
+// One stored node, 16 bytes. What `data` points to depends on the kind.
+struct StoredNode {
+  NodeKind kind;
+  bool regular;
+  uint32_t size = 0;           // children, bytes of text, or the rule's id
+  const void* data = nullptr;  // NodeId[], char[], ByteSet, CodePointSet, RepeatData, Multiple,
+                               // TokenSet; null for kNothing, kEmpty and kRule
+};
+
+struct RepeatData {
+  int64_t min, max;
+  NodeId child;
+};
+
+// Memory that is handed out in pieces and freed as a whole. Pieces never move.
+class NodeArena {
+ public:
+  // `bytes` of memory aligned for any of the above.
+  void* Allocate(size_t bytes);
+  // Makes the next block exactly so large.
+  void Reserve(size_t bytes);
+  size_t memory_bytes() const { return memory_bytes_; }
+
+ private:
+  std::vector<std::unique_ptr<uint64_t[]>> blocks_;
+  uint64_t* next_ = nullptr;
+  size_t words_left_ = 0;
+  size_t memory_bytes_ = 0;
+};
+
+// The nodes, and what they point to. Views stay valid as long as the storage lives, however many
+// nodes are added and also when the storage object is moved.
+class NodeStorage {
+ public:
+  size_t size() const { return nodes_.size(); }
+  const StoredNode& stored(NodeId id) const { return nodes_[id.value]; }
+  NodeView View(NodeId id) const;
+  std::span<const NodeId> Children(NodeId id) const;
+  size_t memory_bytes() const;
+
+  // Appends a node; copies what it points to. No hash-consing.
+  NodeId Append(const StoredNode& node);
+  // As Append, with child and rule ids replaced.
+  NodeId AppendMapped(const StoredNode& node, std::span<const NodeId> node_map,
+                      std::span<const RuleId> rule_map);
+  // Reserves for so many nodes and arena bytes.
+  void Reserve(size_t nodes, size_t payload_bytes);
+  // The arena bytes that a copy of the node takes.
+  static size_t PayloadBytes(const StoredNode& node);
+
+ private:
+  std::vector<StoredNode> nodes_;
+  NodeArena arena_;
+  std::vector<std::unique_ptr<CodePointSet>> character_sets_;
+  std::vector<std::unique_ptr<TokenSet>> token_sets_;
+};
+
+// A NodeStorage in which equal nodes have equal ids.
+class NodeStore {
+ public:
+  NodeStore();
+  // The id of the node equal to `node`, added where there is none; `node.regular` is not compared.
+  // What it points to is copied when added, and may be the caller's.
+  NodeId Intern(const StoredNode& node);
+  const NodeStorage& storage() const { return storage_; }
+
+ private:
+  void Grow();
+
+  NodeStorage storage_;
+  std::vector<uint32_t> hashes_;  // by node
+  std::vector<uint32_t> slots_;   // open addressing; node id + 1, or 0 where free
+};
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_GRAMMAR_NODE_STORE_H_

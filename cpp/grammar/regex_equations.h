@@ -1,0 +1,53 @@
+// Linear equations between regular languages.
+#ifndef GRAMMASK_GRAMMAR_REGEX_EQUATIONS_H_
+#define GRAMMASK_GRAMMAR_REGEX_EQUATIONS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "grammar/ast.h"
+
+namespace grammask::internal {
+
+// X_i = (union over j of l_ij X_j) | t_i for i < size; where `reversed`, X_j l_ij in place of
+// l_ij X_j. Labels l and constants t are nodes of `builder` and grow by union.
+class LanguageEquations {
+ public:
+  // `budget`: how many labels the solution may make, counted down.
+  LanguageEquations(GrammarBuilder* builder, size_t size, bool reversed, size_t* budget)
+      : builder_(builder), reversed_(reversed), budget_(budget), rows_(size) {}
+
+  void AddLabel(uint32_t i, uint32_t j, NodeId label);
+  void AddConstant(uint32_t i, NodeId constant);
+  // The least solution for the variables `wanted`, in their order; nullopt over the budget. Call it
+  // once. At worst it makes the cube of the size in labels; on chains a few for each variable.
+  std::optional<std::vector<NodeId>> Solve(std::span<const uint32_t> wanted);
+
+ private:
+  struct Row {
+    std::map<uint32_t, NodeId> labels;  // ordered, so that results do not vary
+    std::vector<uint32_t> users;  // rows that have, or had, a label for this one
+    std::optional<NodeId> constant;
+    NodeId star;  // once eliminated: what may repeat before (reversed: behind) all the rest
+    bool eliminated = false;
+    bool wanted = false;
+  };
+
+  NodeId Join(NodeId label, NodeId x) {
+    return reversed_ ? builder_->Sequence({x, label}) : builder_->Sequence({label, x});
+  }
+  uint32_t CheapestRow() const;
+  bool Eliminate(uint32_t k);
+
+  GrammarBuilder* builder_;
+  bool reversed_;
+  size_t* budget_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_GRAMMAR_REGEX_EQUATIONS_H_

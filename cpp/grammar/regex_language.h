@@ -1,0 +1,113 @@
+// Regular languages of characters, as grammar nodes that can be taken apart again.
+#ifndef GRAMMASK_GRAMMAR_REGEX_LANGUAGE_H_
+#define GRAMMASK_GRAMMAR_REGEX_LANGUAGE_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "grammar/ast.h"
+#include "grammar/regex.h"
+
+namespace grammask::internal {
+
+// Languages whose letters are the characters of one encoding. All nodes given to it are made of
+// characters and literals of that encoding, sequences, choices, repeats, intersections and
+// complements. Results are kept, so it is made once for one pattern.
+class CharLanguage {
+ public:
+  // What remains of a language after one character of `first`.
+  struct Residual {
+    CodePointSet first;
+    NodeId rest;
+  };
+  // A language of texts, and what remains of another language after any of them.
+  struct Piece {
+    NodeId text;
+    NodeId rest;
+  };
+
+  CharLanguage(RegexOptions::Encoding encoding, GrammarBuilder* builder);
+
+  GrammarBuilder& builder() { return *builder_; }
+  NodeId All() const { return all_; }  // every text
+  NodeId Chars(const CodePointSet& set);
+  NodeId Text(std::string_view utf8);
+  // As the builder's, but All() absorbs and complements of it vanish, which makes residuals few.
+  NodeId ChoiceOf(std::span<const NodeId> parts);
+  NodeId And(NodeId a, NodeId b);
+  NodeId Not(NodeId a);
+  NodeId ThenAll(NodeId a);  // texts that begin with one of `a`
+
+  bool Nullable(NodeId id);
+  // The non-empty texts of the language whose first (or last) character is in `set`. Without an
+  // intersection where the node has none itself.
+  NodeId StartingIn(NodeId id, const CodePointSet& set) { return Restrict(id, set, false); }
+  NodeId EndingIn(NodeId id, const CodePointSet& set) { return Restrict(id, set, true); }
+  // The texts of `id` that `condition` admits.
+  NodeId Constrain(NodeId id, NodeId condition);
+
+  // What follows the character in texts of `id` that begin with it.
+  NodeId After(NodeId id, uint32_t code_point);
+  // For each first character: the sets cover all characters, and the rests are distinct; one of
+  // them may be Nothing().
+  std::span<const Residual> Residuals(NodeId id);
+  // Splits the texts of `text` by what remains of `condition` after them. Rests are distinct; one
+  // of them may be Nothing().
+  std::vector<Piece> Split(NodeId text, NodeId condition);
+  // The texts of `text` that are in `language`, and those that are not.
+  std::pair<NodeId, NodeId> SplitByMembership(NodeId text, NodeId language);
+
+  // True once some language had too many residuals to be taken apart. Results are then useless.
+  bool overflow() const { return overflow_; }
+  // How many more labels equations about these languages may make.
+  size_t* budget() { return &budget_; }
+
+ private:
+  struct RestrictKey {
+    NodeId id, set;
+    bool at_end;
+    friend bool operator==(const RestrictKey&, const RestrictKey&) = default;
+    template <class H>
+    friend H AbslHashValue(H h, const RestrictKey& k) {
+      return H::combine(std::move(h), k.id, k.set, k.at_end);
+    }
+  };
+
+  struct RestrictStep;
+  struct AfterStep;
+
+  template <class Result, class Key, class Step>
+  Result Evaluate(NodeId root, absl::flat_hash_map<Key, Result>* memo, const Step& step);
+
+  template <class Get>
+  std::optional<std::vector<NodeId>> GetOuter(std::span<const NodeId> parts, bool at_end,
+                                              const Get& get);
+  NodeId Restrict(NodeId id, const CodePointSet& set, bool at_end);
+  std::vector<CodePointSet> FirstAtoms(NodeId id);
+  // Where what follows the first character of `id` does not matter: the set of these.
+  std::optional<CodePointSet> DecidedByFirst(NodeId id);
+  std::span<const Piece> Paths(NodeId id);
+  void SplitInto(NodeId text, NodeId condition, int depth, std::vector<Piece>* out);
+  void SplitSequence(NodeId text, NodeId condition, int depth, std::vector<Piece>* out);
+  void AddPiece(NodeId text, NodeId rest, std::vector<Piece>* out);
+
+  RegexOptions::Encoding encoding_;
+  GrammarBuilder* builder_;
+  NodeId all_;
+  bool overflow_ = false;
+  size_t budget_ = 100'000;
+  absl::flat_hash_map<NodeId, bool> nullable_;
+  absl::flat_hash_map<RestrictKey, NodeId> restricted_;
+  absl::flat_hash_map<std::pair<NodeId, uint32_t>, NodeId> after_;
+  absl::flat_hash_map<NodeId, std::vector<Residual>> residuals_;
+  absl::flat_hash_map<NodeId, std::vector<Piece>> paths_;
+};
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_GRAMMAR_REGEX_LANGUAGE_H_

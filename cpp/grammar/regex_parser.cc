@@ -1,0 +1,609 @@
+// The text of a regular expression, to its tree.
+//
+// One pass from left to right with a stack of open groups. Finished items wait on one stack, the
+// finished alternatives of a group on another, so closing a group takes the top of both. For
+// `a(b|c)*` that is: item `a`; `(` opens; item `b`, alternative `b`; item `c`; `)` makes the choice
+// of b and c an item; `*` wraps it; the end makes a sequence of the two items.
+// Cost: linear in the pattern, apart from the character classes it names.
+// Source: ECMA-262, 22.2.1 with annex B.1.2. Tests: tests/grammar/regex_test.cc.
+#include "grammar/regex_parser.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/utf8.h"
+#include "grammar/regex_chars.h"
+#include "grammar/unicode_tables.h"
+
+namespace grammask::internal {
+namespace {
+
+struct Flags {
+  bool ignore_case, dot_all, multi_line;
+};
+
+enum class GroupKind : uint8_t { kPlain, kLook };
+
+struct Group {
+  GroupKind kind = GroupKind::kPlain;
+  bool behind = false, negated = false;
+  Flags flags;
+  size_t offset;        // of the parenthesis
+  size_t items;         // where its current alternative begins among the items
+  size_t alternatives;  // where its alternatives begin
+};
+
+struct Counts {
+  int64_t min, max;
+};
+
+class Parser {
+ public:
+  Parser(std::string_view pattern, const RegexOptions& options, const Limits& limits)
+      : pattern_(pattern), limits_(limits), in_(pattern) {
+    flags_ = {options.ignore_case, options.dot_all, options.multi_line};
+  }
+
+  StatusOr<RegexTree> Parse();
+
+ private:
+  // Adding nodes.
+  uint32_t Add(RegexNode node);
+  uint32_t AddList(RegexKind kind, std::span<const uint32_t> children, size_t offset);
+  uint32_t AddSet(RegexKind kind, CodePointSet set, size_t offset);
+  uint32_t AddBeside(CodePointSet set, bool at_edge, bool behind, size_t offset);
+  uint32_t AddWordBoundary(bool inside_out, size_t offset);
+  uint32_t AddLook(const Group& group, uint32_t child);
+  bool AsBeside(uint32_t node, bool behind, CodePointSet* set, bool* at_edge) const;
+  bool AsBesideLeaf(const RegexNode& node, bool behind, CodePointSet* set, bool* at_edge) const;
+  void FlushText();
+  void Push(uint32_t item) { items_.push_back(item); }
+
+  // Reading.
+  Status ParseItem();
+  Status OpenGroup();
+  Status OpenSpecialGroup(Group group);
+  Status ReadGroupName(size_t start);
+  Status ReadFlags(Group group);
+  Status Enter(Group group);
+  Status CloseGroup();
+  uint32_t FinishAlternative();
+  uint32_t FinishGroup();
+  Status ParseBackslash();
+  Status CheckBackreference(size_t start);
+  size_t CountCaptures() const;
+  void AddCharacter(uint32_t c, size_t offset);
+  bool QuantifierFollows() const;
+  StatusOr<Counts> ReadCounts();
+  Status ApplyQuantifier();
+  Status Error(size_t offset, std::string_view what,
+               StatusCode code = StatusCode::kInvalidArgument) const {
+    return in_.Error(offset, what, code);
+  }
+
+  std::string_view pattern_;
+  const Limits& limits_;
+  RegexCharReader in_;
+  RegexTree tree_;
+  Flags flags_;
+  std::vector<Group> groups_;           // open ones; the first is the whole pattern
+  std::vector<uint32_t> items_;         // of unfinished alternatives
+  std::vector<uint32_t> alternatives_;  // of open groups
+  size_t text_begin_ = 0;     // tree_.text from here is a literal that is not an item yet
+  size_t text_offset_ = 0;    // where in the pattern it began
+  int look_depth_ = 0;
+};
+
+// ---- Nodes ----
+
+uint32_t Parser::Add(RegexNode node) {
+  for (uint32_t child : node.kind >= RegexKind::kSequence && node.kind != RegexKind::kBeside
+                            ? tree_.ChildrenOf(node)
+                            : std::span<const uint32_t>()) {
+    node.has_look |= tree_.nodes[child].has_look;
+  }
+  node.has_look |= node.kind == RegexKind::kBeside || node.kind == RegexKind::kLook;
+  tree_.nodes.push_back(node);
+  return static_cast<uint32_t>(tree_.nodes.size() - 1);
+}
+
+uint32_t Parser::AddList(RegexKind kind, std::span<const uint32_t> children, size_t offset) {
+  if (children.empty()) return Add({.kind = RegexKind::kEmpty, .offset = offset});
+  if (children.size() == 1) return children[0];
+  auto first = static_cast<uint32_t>(tree_.children.size());
+  tree_.children.insert(tree_.children.end(), children.begin(), children.end());
+  return Add({.kind = kind,
+              .first = first,
+              .count = static_cast<uint32_t>(children.size()),
+              .offset = offset});
+}
+
+uint32_t Parser::AddSet(RegexKind kind, CodePointSet set, size_t offset) {
+  tree_.sets.push_back(std::move(set));
+  return Add({.kind = kind,
+              .first = static_cast<uint32_t>(tree_.sets.size() - 1),
+              .offset = offset});
+}
+
+uint32_t Parser::AddBeside(CodePointSet set, bool at_edge, bool behind, size_t offset) {
+  uint32_t id = AddSet(RegexKind::kBeside, std::move(set), offset);
+  tree_.nodes[id].behind = behind;
+  tree_.nodes[id].at_edge = at_edge;
+  return id;
+}
+
+// \b: a word character on exactly one side; \B (`inside_out`): on both or on none.
+uint32_t Parser::AddWordBoundary(bool inside_out, size_t offset) {
+  CodePointSet word = RegexWordChars(flags_.ignore_case), other = word.Complement();
+  auto side = [&](bool is_word, bool behind) {
+    return AddBeside(is_word ? word : other, !is_word, behind, offset);
+  };
+  uint32_t after_word[] = {side(true, true), side(inside_out, false)};
+  uint32_t after_other[] = {side(false, true), side(!inside_out, false)};
+  uint32_t choice[] = {AddList(RegexKind::kSequence, after_word, offset),
+                       AddList(RegexKind::kSequence, after_other, offset)};
+  return AddList(RegexKind::kChoice, choice, offset);
+}
+
+// Whether a lookaround at `node` asks of one neighbour only: that it is in *set, or missing.
+bool Parser::AsBesideLeaf(const RegexNode& node, bool behind, CodePointSet* set,
+                          bool* at_edge) const {
+  switch (node.kind) {
+    case RegexKind::kChars:
+      *set = set->Union(tree_.sets[node.first]);
+      return true;
+    case RegexKind::kText: {
+      std::string_view text = tree_.TextOf(node);
+      std::optional<DecodedChar> c = DecodeUtf8(text, 0);
+      if (static_cast<size_t>(c->length) != text.size()) return false;
+      *set = set->Union(CodePointSet::Of(c->code_point));
+      return true;
+    }
+    case RegexKind::kBeside:
+      if (node.behind != behind) return false;
+      *set = set->Union(tree_.sets[node.first]);
+      *at_edge |= node.at_edge;
+      return true;
+    case RegexKind::kEmpty:
+      *set = CodePointSet::All();
+      *at_edge = true;
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool Parser::AsBeside(uint32_t node, bool behind, CodePointSet* set, bool* at_edge) const {
+  const RegexNode& n = tree_.nodes[node];
+  if (n.kind != RegexKind::kChoice) return AsBesideLeaf(n, behind, set, at_edge);
+  auto children = tree_.ChildrenOf(n);
+  return std::all_of(children.begin(), children.end(), [&](uint32_t child) {
+    return AsBesideLeaf(tree_.nodes[child], behind, set, at_edge);
+  });
+}
+
+uint32_t Parser::AddLook(const Group& group, uint32_t child) {
+  CodePointSet set;
+  bool at_edge = false;
+  if (AsBeside(child, group.behind, &set, &at_edge)) {
+    if (group.negated) {
+      set = set.Complement();
+      at_edge = !at_edge;
+    }
+    return AddBeside(std::move(set), at_edge, group.behind, group.offset);
+  }
+  tree_.children.push_back(child);
+  return Add({.kind = RegexKind::kLook,
+              .behind = group.behind,
+              .negated = group.negated,
+              .first = static_cast<uint32_t>(tree_.children.size() - 1),
+              .count = 1,
+              .offset = group.offset});
+}
+
+// Makes an item of the literal collected so far.
+void Parser::FlushText() {
+  if (text_begin_ == tree_.text.size()) return;
+  Push(Add({.kind = RegexKind::kText,
+            .first = static_cast<uint32_t>(text_begin_),
+            .count = static_cast<uint32_t>(tree_.text.size() - text_begin_),
+            .offset = text_offset_}));
+  text_begin_ = tree_.text.size();
+}
+
+// Literals run together, except that a quantifier takes only the last character.
+void Parser::AddCharacter(uint32_t c, size_t offset) {
+  bool surrogate = c >= 0xD800 && c <= 0xDFFF;
+  CodePointSet set;
+  if (flags_.ignore_case && !surrogate) set = CloseUnderCaseFolding(CodePointSet::Of(c));
+  if (surrogate || set.size() > 1) {
+    FlushText();
+    Push(AddSet(RegexKind::kChars, std::move(set), offset));
+    return;
+  }
+  if (QuantifierFollows()) FlushText();
+  if (text_begin_ == tree_.text.size()) text_offset_ = offset;
+  AppendUtf8(c, &tree_.text);
+}
+
+// ---- Groups ----
+
+Status Parser::Enter(Group group) {
+  if (groups_.size() > static_cast<size_t>(limits_.max_nesting)) {
+    return Error(group.offset,
+                 "groups are nested deeper than max_nesting = " +
+                     std::to_string(limits_.max_nesting) + "; nest fewer, or raise that limit",
+                 StatusCode::kResourceExhausted);
+  }
+  if (group.kind == GroupKind::kLook && ++look_depth_ > limits_.max_boolean_nesting) {
+    return Error(group.offset,
+                 "lookarounds are nested deeper than max_boolean_nesting = " +
+                     std::to_string(limits_.max_boolean_nesting) +
+                     "; nest fewer, or raise that limit",
+                 StatusCode::kResourceExhausted);
+  }
+  FlushText();
+  group.items = items_.size();
+  group.alternatives = alternatives_.size();
+  std::swap(group.flags, flags_);  // the group keeps what holds again after it
+  groups_.push_back(group);
+  return Status();
+}
+
+// At `(`.
+Status Parser::OpenGroup() {
+  Group group{.flags = flags_, .offset = in_.pos++, .items = 0, .alternatives = 0};
+  if (!in_.Consume("?")) return Enter(group);
+  if (in_.Consume(":")) return Enter(group);
+  for (bool behind : {false, true}) {
+    for (bool negated : {false, true}) {
+      std::string_view mark = behind ? (negated ? "<!" : "<=") : (negated ? "!" : "=");
+      if (!in_.Consume(mark)) continue;
+      group.kind = GroupKind::kLook;
+      group.behind = behind;
+      group.negated = negated;
+      return Enter(group);
+    }
+  }
+  return OpenSpecialGroup(group);
+}
+
+// After `(?`, for what is not a plain group and not a lookaround.
+Status Parser::OpenSpecialGroup(Group group) {
+  constexpr StatusCode kNo = StatusCode::kUnsupported;
+  if (in_.LookingAt("P=") || in_.LookingAt("P>")) {
+    return Error(group.offset, "backreferences and recursion are not regular and not supported; "
+                               "write the group's expression out again", kNo);
+  }
+  if (in_.Consume("<") || in_.Consume("P<")) {
+    GM_RETURN_IF_ERROR(ReadGroupName(group.offset));
+    return Enter(group);
+  }
+  if (in_.Peek() == '>') {
+    return Error(group.offset, "atomic groups are not part of ECMA-262 and not supported; use (?:",
+                 kNo);
+  }
+  if (in_.Peek() == '(') {
+    return Error(group.offset, "conditional groups are not supported; write both cases as "
+                               "alternatives", kNo);
+  }
+  return ReadFlags(group);
+}
+
+// After `(?<`, through the closing angle bracket. Names have no effect and are not compared.
+Status Parser::ReadGroupName(size_t start) {
+  constexpr std::string_view kWant =
+      "a group's name is letters, digits, _ and $, and does not begin with a digit, as in (?<name>";
+  static const CodePointSet kStart =
+      UnicodeBinaryProperty("ID_Start")->Union({{'$', '$'}, {'_', '_'}});
+  static const CodePointSet kContinue =
+      UnicodeBinaryProperty("ID_Continue")->Union({{'$', '$'}, {0x200C, 0x200D}});
+  size_t first = in_.pos;
+  while (!in_.Consume(">")) {
+    if (in_.AtEnd()) return Error(start, kWant);
+    bool is_first = in_.pos == first;
+    uint32_t c = in_.TakeCharacter();
+    if (c == '\\') {
+      if (in_.Peek() != 'u') return Error(start, kWant);
+      GM_ASSIGN_OR_RETURN(RegexAtom atom, in_.ReadEscape(/*in_class=*/false, false));
+      c = *atom.code_point;
+    }
+    if (!(is_first ? kStart : kContinue).Has(c)) return Error(start, kWant);
+  }
+  return in_.pos == first + 1 ? Error(start, kWant) : Status();
+}
+
+// After `(?`: flags, then `)`: for the rest of the enclosing group, or `:`: for this group.
+Status Parser::ReadFlags(Group group) {
+  Flags flags = flags_;
+  bool on = true;
+  for (;; ++in_.pos) {
+    switch (in_.Peek()) {
+      case 'i': flags.ignore_case = on; continue;
+      case 's': flags.dot_all = on; continue;
+      case 'm': flags.multi_line = on; continue;
+      case 'u': continue;  // classes are Unicode's anyway
+      case '-':
+        if (!on) break;
+        on = false;
+        continue;
+      case ':': {
+        if (in_.pos == group.offset + 2) break;
+        ++in_.pos;
+        GM_RETURN_IF_ERROR(Enter(group));
+        flags_ = flags;
+        return Status();
+      }
+      case ')': {
+        if (in_.pos == group.offset + 2) break;
+        ++in_.pos;
+        FlushText();
+        flags_ = flags;
+        return Status();
+      }
+      default: break;
+    }
+    return Error(in_.pos, "expected : = ! <= <! <name> or the flags i, m, s after (?");
+  }
+}
+
+// The sequence of the items of the innermost group's current alternative.
+uint32_t Parser::FinishAlternative() {
+  FlushText();
+  const Group& group = groups_.back();
+  auto items = std::span<const uint32_t>(items_).subspan(group.items);
+  size_t offset = items.empty() ? in_.pos : tree_.nodes[items[0]].offset;
+  uint32_t sequence = AddList(RegexKind::kSequence, items, offset);
+  items_.resize(group.items);
+  return sequence;
+}
+
+uint32_t Parser::FinishGroup() {
+  alternatives_.push_back(FinishAlternative());
+  const Group group = groups_.back();
+  auto alternatives = std::span<const uint32_t>(alternatives_).subspan(group.alternatives);
+  uint32_t choice = AddList(RegexKind::kChoice, alternatives, group.offset);
+  alternatives_.resize(group.alternatives);
+  return choice;
+}
+
+// At `)`.
+Status Parser::CloseGroup() {
+  if (groups_.size() == 1) {
+    return Error(in_.pos, "this parenthesis closes no group; write \\) for a parenthesis itself");
+  }
+  uint32_t node = FinishGroup();
+  ++in_.pos;
+  Group group = groups_.back();
+  groups_.pop_back();
+  flags_ = group.flags;
+  if (group.kind == GroupKind::kPlain) {
+    Push(node);
+    return QuantifierFollows() ? ApplyQuantifier() : Status();
+  }
+  --look_depth_;
+  Push(AddLook(group, node));
+  if (!QuantifierFollows()) return Status();
+  if (group.behind) {
+    return Error(in_.pos, "a lookbehind cannot be repeated; leave the quantifier out");
+  }
+  return ApplyQuantifier();
+}
+
+// ---- Items ----
+
+// How many capturing groups the whole pattern has.
+size_t Parser::CountCaptures() const {
+  size_t captures = 0;
+  bool in_class = false;
+  for (size_t i = 0; i < pattern_.size(); ++i) {
+    char c = pattern_[i];
+    if (c == '\\') ++i;
+    if (c == '[') in_class = true;
+    if (c == ']') in_class = false;
+    if (c != '(' || in_class) continue;
+    std::string_view rest = pattern_.substr(i + 1);
+    bool named = rest.starts_with("?P<") ||
+                 (rest.starts_with("?<") && !rest.starts_with("?<=") && !rest.starts_with("?<!"));
+    if (!rest.starts_with("?") || named) ++captures;
+  }
+  return captures;
+}
+
+// At a digit after a backslash: it refers to a group when there is one of that number; otherwise,
+// by annex B, it is an octal escape or the digit itself.
+Status Parser::CheckBackreference(size_t start) {
+  size_t number = 0;
+  for (size_t i = in_.pos; i < pattern_.size() && pattern_[i] >= '0' && pattern_[i] <= '9'; ++i) {
+    number = std::min<size_t>(number * 10 + static_cast<size_t>(pattern_[i] - '0'), 1 << 30);
+  }
+  if (number > CountCaptures()) return Status();
+  return Error(start, "backreferences are not regular and not supported; write the group's "
+                      "expression out again", StatusCode::kUnsupported);
+}
+
+// At a backslash outside classes.
+Status Parser::ParseBackslash() {
+  size_t start = in_.pos++;
+  auto assertion = [&](uint32_t node) {
+    FlushText();
+    Push(node);
+    if (!QuantifierFollows()) return Status();
+    return Error(in_.pos, "an assertion cannot be repeated; leave the quantifier out");
+  };
+  char c = in_.Peek();
+  if (c == 'b' || c == 'B' || c == 'A' || c == 'z' || c == 'Z') {
+    ++in_.pos;
+    FlushText();
+    bool word = c == 'b' || c == 'B';
+    return assertion(word ? AddWordBoundary(c == 'B', start)
+                          : AddBeside(CodePointSet(), true, c == 'A', start));
+  }
+  if (c == 'k') {
+    return Error(start, "backreferences are not regular and not supported; write the group's "
+                        "expression out again", StatusCode::kUnsupported);
+  }
+  if (c >= '1' && c <= '9') GM_RETURN_IF_ERROR(CheckBackreference(start));
+  GM_ASSIGN_OR_RETURN(RegexAtom atom, in_.ReadEscape(/*in_class=*/false, flags_.ignore_case));
+  if (atom.code_point.has_value()) {
+    AddCharacter(*atom.code_point, start);
+  } else {
+    FlushText();
+    if (flags_.ignore_case) atom.set = CloseUnderCaseFolding(atom.set);
+    Push(AddSet(RegexKind::kChars, std::move(atom.set), start));
+  }
+  return QuantifierFollows() ? ApplyQuantifier() : Status();
+}
+
+Status Parser::ParseItem() {
+  size_t start = in_.pos;
+  switch (in_.Peek()) {
+    case '(': return OpenGroup();
+    case ')': return CloseGroup();
+    case '\\': return ParseBackslash();
+    case '|':
+      alternatives_.push_back(FinishAlternative());
+      ++in_.pos;
+      return Status();
+    case '^':
+    case '$': {
+      bool behind = in_.Peek() == '^';
+      ++in_.pos;
+      FlushText();
+      Push(AddBeside(flags_.multi_line ? RegexLineEnds() : CodePointSet(), true, behind, start));
+      if (!QuantifierFollows()) return Status();
+      return Error(in_.pos, "an assertion cannot be repeated; leave the quantifier out");
+    }
+    case '.':
+      ++in_.pos;
+      FlushText();
+      Push(AddSet(RegexKind::kChars,
+                  flags_.dot_all ? CodePointSet::All() : RegexLineEnds().Complement(), start));
+      break;
+    case '[': {
+      ++in_.pos;
+      FlushText();
+      GM_ASSIGN_OR_RETURN(CodePointSet set, in_.ReadClass(flags_.ignore_case));
+      Push(AddSet(RegexKind::kChars, std::move(set), start));
+      break;
+    }
+    default:
+      if (QuantifierFollows()) {
+        return Error(start, "there is nothing to repeat here; put what repeats before it, or a "
+                            "backslash for the character itself");
+      }
+      AddCharacter(in_.TakeCharacter(), start);
+      break;
+  }
+  return QuantifierFollows() ? ApplyQuantifier() : Status();
+}
+
+// ---- Quantifiers ----
+
+// `*`, `+`, `?`, `{n}`, `{n,}` and `{n,m}`; any other brace is a character.
+bool Parser::QuantifierFollows() const {
+  char c = in_.Peek();
+  if (c == '*' || c == '+' || c == '?') return true;
+  if (c != '{') return false;
+  size_t i = in_.pos + 1, digits = 0;
+  auto skip_digits = [&] {
+    for (; i < pattern_.size() && pattern_[i] >= '0' && pattern_[i] <= '9'; ++i) ++digits;
+  };
+  skip_digits();
+  if (digits == 0) return false;
+  if (i < pattern_.size() && pattern_[i] == ',') {
+    ++i;
+    skip_digits();
+  }
+  return i < pattern_.size() && pattern_[i] == '}';
+}
+
+StatusOr<Counts> Parser::ReadCounts() {
+  if (in_.Consume("*")) return Counts{0, kUnbounded};
+  if (in_.Consume("+")) return Counts{1, kUnbounded};
+  if (in_.Consume("?")) return Counts{0, 1};
+  size_t start = in_.pos++;
+  auto number = [&] {
+    int64_t value = 0;
+    for (; in_.Peek() >= '0' && in_.Peek() <= '9'; ++in_.pos) {
+      int64_t digit = in_.Peek() - '0';
+      if (value > (kUnbounded - 1 - digit) / 10) value = kUnbounded;
+      if (value != kUnbounded) value = value * 10 + digit;
+    }
+    return value;
+  };
+  Counts counts;
+  counts.min = counts.max = number();
+  bool open = false;
+  if (in_.Consume(",")) {
+    open = in_.Peek() == '}';
+    counts.max = open ? kUnbounded : number();
+  }
+  ++in_.pos;  // the closing brace
+  if (counts.min > limits_.max_repeat || (!open && counts.max > limits_.max_repeat)) {
+    return Error(start,
+                 "this count is over max_repeat = " + std::to_string(limits_.max_repeat) +
+                     "; make it smaller, or raise that limit",
+                 StatusCode::kResourceExhausted);
+  }
+  if (counts.min > counts.max) {
+    return Error(start, "this repetition ends before it begins; swap its counts");
+  }
+  return counts;
+}
+
+// Wraps the last item. It is at a quantifier.
+Status Parser::ApplyQuantifier() {
+  FlushText();
+  size_t start = in_.pos;
+  GM_ASSIGN_OR_RETURN(Counts counts, ReadCounts());
+  if (!in_.Consume("?") && in_.Peek() == '+') {
+    return Error(in_.pos, "possessive quantifiers are not part of ECMA-262 and not supported; "
+                          "leave the + out", StatusCode::kUnsupported);
+  }
+  if (QuantifierFollows()) {
+    return Error(in_.pos, "two quantifiers in a row; put the first one in a group, as in (?:a*)*");
+  }
+  uint32_t child = items_.back();
+  RegexKind kind = tree_.nodes[child].kind;
+  if (kind == RegexKind::kBeside || kind == RegexKind::kLook) {  // takes no text, so once is enough
+    if (counts.min == 0) items_.back() = Add({.kind = RegexKind::kEmpty, .offset = start});
+    return Status();
+  }
+  tree_.children.push_back(child);
+  items_.back() = Add({.kind = RegexKind::kRepeat,
+                       .first = static_cast<uint32_t>(tree_.children.size() - 1),
+                       .count = 1,
+                       .min = counts.min,
+                       .max = counts.max,
+                       .offset = start});
+  return Status();
+}
+
+StatusOr<RegexTree> Parser::Parse() {
+  if (pattern_.size() > limits_.max_source_bytes) {
+    return ResourceExhausted("the pattern is longer than max_source_bytes = " +
+                             std::to_string(limits_.max_source_bytes) + "; raise that limit");
+  }
+  if (std::optional<size_t> bad = FindInvalidUtf8(pattern_); bad.has_value()) {
+    return Error(*bad, "the pattern is not valid UTF-8; write \\xHH for a character by its code");
+  }
+  groups_.push_back({.flags = flags_, .offset = 0, .items = 0, .alternatives = 0});
+  while (!in_.AtEnd()) GM_RETURN_IF_ERROR(ParseItem());
+  if (groups_.size() > 1) {
+    return Error(groups_.back().offset,
+                 "this group is never closed; add ) or write \\( for a parenthesis itself");
+  }
+  tree_.root = FinishGroup();
+  return std::move(tree_);
+}
+
+}  // namespace
+
+StatusOr<RegexTree> ParseRegexTree(std::string_view pattern, const RegexOptions& options,
+                                   const Limits& limits) {
+  return Parser(pattern, options, limits).Parse();
+}
+
+}  // namespace grammask::internal

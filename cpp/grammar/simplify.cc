@@ -1,0 +1,372 @@
+// Calls to node functions, to the simplest node of the same language.
+//
+// Every function puts its arguments into one canonical form before it hash-conses: literals are
+// joined, choices are sorted sets without repeats, classes under one choice are one class. For
+// example Choice(Bytes("bc"), Choice(Bytes("ad"), Empty(), Bytes("bc"))) is Repeat(Choice("ad",
+// "bc"), 0, 1), whichever way it was built.
+// Cost: linear in the arguments, plus a sort of integers for choices. A nested sequence or choice
+// is spliced into its parent when it is short beside it, which keeps appending one by one linear.
+// Tests: tests/grammar/ast_test.cc.
+#include "grammar/simplify.h"
+
+#include <numeric>
+#include <utility>
+
+#include "base/check.h"
+#include "base/utf8.h"
+
+namespace grammask::internal {
+namespace {
+
+// A nested list longer than both of these (the second times the parent's own parts) is not spliced.
+constexpr size_t kAlwaysSplice = 64;
+constexpr size_t kSplicePerPart = 8;
+// The same for a literal, in bytes, beside other literals.
+constexpr size_t kAlwaysJoin = 256;
+constexpr size_t kJoinPerPart = 64;
+
+// What a node takes beside itself, for the budget: references to children, and the equivalent of
+// those for text and ranges.
+size_t References(const NodeView& node) {
+  size_t ranges = node.characters == nullptr ? 0 : node.characters->ranges().size() / 2;
+  return node.children.size() + node.text.size() / 16 + ranges;
+}
+
+// a * b and a + b of counts that may be kUnbounded; nullopt where the result passes `limit`.
+std::optional<int64_t> MultiplyCounts(int64_t a, int64_t b, int64_t limit) {
+  if (a == 0 || b == 0) return 0;
+  if (a == kUnbounded || b == kUnbounded) return kUnbounded;
+  int64_t product;
+  if (__builtin_mul_overflow(a, b, &product) || product > limit) return std::nullopt;
+  return product;
+}
+
+std::optional<int64_t> AddCounts(int64_t a, int64_t b, int64_t limit) {
+  if (a == kUnbounded || b == kUnbounded) return kUnbounded;
+  int64_t sum;
+  if (__builtin_add_overflow(a, b, &sum) || sum > limit) return std::nullopt;
+  return sum;
+}
+
+// (y{a,b}){n,m} is y{na,mb} when no count between is missed: from every k repeats to k + 1 the
+// reachable counts [ka,kb] and [ka+a,kb+b] leave no gap. The first k is the tightest.
+bool RepeatsFold(int64_t a, int64_t b, int64_t n, int64_t m) {
+  if (n == m || a <= 1) return true;
+  if (b == kUnbounded) return n >= 1;
+  if (b == a || n == 0) return false;
+  return n >= (a - 1 + (b - a) - 1) / (b - a);  // n * (b - a) >= a - 1, rounded up
+}
+
+}  // namespace
+
+Simplifier::Simplifier(const Limits& limits) : limits_(limits) {
+  nothing_ = Intern({NodeKind::kNothing, true});
+  empty_ = Intern({NodeKind::kEmpty, true});
+  any_bytes_ = Intern({NodeKind::kNot, true, 1, &nothing_});
+}
+
+NodeId Simplifier::Intern(const StoredNode& node) {
+  if (over_) return nothing_;
+  size_t before = storage().size();
+  NodeId id = store_.Intern(node);
+  if (storage().size() == before) return id;
+  used_ += 1 + References(view(id));
+  over_ = used_ > limits_.max_ast_nodes;
+  return over_ ? nothing_ : id;
+}
+
+NodeId Simplifier::InternList(NodeKind kind, std::span<const NodeId> list) {
+  bool regular = true;
+  for (NodeId id : list) regular = regular && at(id).regular;
+  return Intern({kind, regular, static_cast<uint32_t>(list.size()), list.data()});
+}
+
+bool Simplifier::Splices(NodeId part, NodeKind kind, size_t parts) const {
+  const StoredNode& n = at(part);
+  return n.kind == kind && n.size <= std::max(kAlwaysSplice, kSplicePerPart * parts);
+}
+
+// ---- Leaves ----
+
+NodeId Simplifier::Text(NodeKind kind, std::string_view text) {
+  if (over_) return nothing_;
+  if (text.empty()) return empty_;
+  return Intern({kind, true, static_cast<uint32_t>(text.size()), text.data()});
+}
+
+NodeId Simplifier::ByteClass(const ByteSet& bytes) {
+  int size = bytes.size();
+  if (size == 0) return nothing_;
+  if (size > 1) return Intern({NodeKind::kByteClass, true, 0, &bytes});
+  char only = 0;
+  bytes.ForEachRange([&](uint8_t lo, uint8_t) { only = static_cast<char>(lo); });
+  return Text(NodeKind::kBytes, {&only, 1});
+}
+
+NodeId Simplifier::Characters(NodeKind kind, const CodePointSet& characters) {
+  if (characters.empty()) return nothing_;
+  auto ranges = characters.ranges();
+  if (ranges.size() == 1 && ranges[0].lo == ranges[0].hi) {
+    NodeKind literal = kind == NodeKind::kClass ? NodeKind::kBytes : NodeKind::kJsonText;
+    return Text(literal, EncodeUtf8(ranges[0].lo));
+  }
+  return Intern({kind, true, 0, &characters});
+}
+
+// D * 10^scale is divisible by m exactly when D is divisible by m / gcd(m, 10^scale), so the scale
+// goes away; one factor of ten at a time takes out all that 10^scale shares with m.
+NodeId Simplifier::MultipleOf(const Multiple& multiple) {
+  Multiple m{multiple.modulus, 0};
+  for (uint32_t i = 0; i < multiple.scale; ++i) {
+    uint64_t shared = std::gcd(m.modulus, uint64_t{10});
+    if (shared == 1) break;
+    m.modulus /= shared;
+  }
+  if (m.modulus == 1) {
+    ByteSet digits = ByteSet::Range('0', '9');
+    digits.Add('.');
+    return Repeat(ByteClass(digits), 0, kUnbounded);
+  }
+  return Intern({NodeKind::kMultiple, true, 0, &m});
+}
+
+NodeId Simplifier::Tokens(TokenSet tokens) {
+  std::sort(tokens.ids.begin(), tokens.ids.end());
+  tokens.ids.erase(std::unique(tokens.ids.begin(), tokens.ids.end()), tokens.ids.end());
+  if (tokens.ids.empty() && !tokens.excluded) return nothing_;
+  return Intern({NodeKind::kTokens, false, static_cast<uint32_t>(tokens.ids.size()), &tokens});
+}
+
+// ---- Sequences ----
+
+NodeId Simplifier::Sequence(std::span<const NodeId> parts) {
+  if (over_) return nothing_;
+  list_.clear();
+  literal_parts_ = 0;
+  longest_joined_ = std::max(kAlwaysJoin, kJoinPerPart * parts.size());
+  for (NodeId part : parts) {
+    if (part == nothing_) return nothing_;
+    if (part == empty_) continue;
+    if (Splices(part, NodeKind::kSequence, parts.size())) {
+      for (NodeId child : children(part)) AppendToSequence(child);
+    } else {
+      AppendToSequence(part);
+    }
+  }
+  FlushLiteral();
+  if (list_.empty()) return empty_;
+  if (list_.size() == 1) return list_[0];
+  return InternList(NodeKind::kSequence, list_);
+}
+
+void Simplifier::AppendToSequence(NodeId part) {
+  const StoredNode& n = at(part);
+  bool literal = n.kind == NodeKind::kBytes || n.kind == NodeKind::kJsonText;
+  if (!literal || n.size > longest_joined_) {
+    FlushLiteral();
+    if (!JoinRepeats(part)) list_.push_back(part);
+    return;
+  }
+  if (literal_parts_ > 0 && literal_kind_ != n.kind) FlushLiteral();
+  std::string_view text(static_cast<const char*>(n.data), n.size);
+  if (literal_parts_ == 0) {
+    literal_kind_ = n.kind;
+    literal_node_ = part;
+  } else {
+    if (literal_parts_ == 1) literal_.assign(view(literal_node_).text);
+    literal_ += text;
+  }
+  ++literal_parts_;
+}
+
+void Simplifier::FlushLiteral() {
+  if (literal_parts_ == 0) return;
+  NodeId node = literal_parts_ == 1 ? literal_node_ : Text(literal_kind_, literal_);
+  literal_parts_ = 0;
+  if (!JoinRepeats(node)) list_.push_back(node);
+}
+
+// x{a,b} x{c,d} is x{a+c,b+d}, and x counts as x{1,1} beside a repeat of it. True when `part` went
+// into the last entry of `list_`.
+bool Simplifier::JoinRepeats(NodeId part) {
+  if (list_.empty()) return false;
+  struct Counted {
+    NodeId child;
+    int64_t min, max;
+  };
+  auto counted = [&](NodeId id) {
+    if (kind(id) != NodeKind::kRepeat) return Counted{id, 1, 1};
+    NodeView v = view(id);
+    return Counted{v.children[0], v.min, v.max};
+  };
+  NodeId last = list_.back();
+  if (kind(last) != NodeKind::kRepeat && kind(part) != NodeKind::kRepeat) return false;
+  Counted x = counted(last), y = counted(part);
+  if (x.child != y.child) return false;
+  std::optional<int64_t> min = AddCounts(x.min, y.min, limits_.max_repeat);
+  std::optional<int64_t> max = AddCounts(x.max, y.max, limits_.max_repeat);
+  if (!min.has_value() || !max.has_value()) return false;
+  list_.back() = Repeat(x.child, *min, *max);
+  return true;
+}
+
+// ---- Choices ----
+
+NodeId Simplifier::Choice(std::span<const NodeId> alternatives) {
+  if (over_) return nothing_;
+  list_.clear();
+  has_empty_ = false;
+  for (NodeId alternative : alternatives) AddAlternative(alternative, alternatives.size());
+  MergeClasses();
+  if (!std::is_sorted(list_.begin(), list_.end())) std::sort(list_.begin(), list_.end());
+  list_.erase(std::unique(list_.begin(), list_.end()), list_.end());
+  bool regular = std::all_of(list_.begin(), list_.end(), [&](NodeId id) { return at(id).regular; });
+  if (regular && std::binary_search(list_.begin(), list_.end(), any_bytes_)) return any_bytes_;
+  if (list_.empty()) return has_empty_ ? empty_ : nothing_;
+  NodeId node = list_.size() == 1 ? list_[0] : InternList(NodeKind::kChoice, list_);
+  return has_empty_ ? Repeat(node, 0, 1) : node;
+}
+
+void Simplifier::AddAlternative(NodeId alternative, size_t parts) {
+  if (alternative == nothing_) return;
+  if (alternative == empty_) {
+    has_empty_ = true;
+    return;
+  }
+  if (kind(alternative) == NodeKind::kRepeat) {
+    NodeView v = view(alternative);
+    if (v.min == 0 && v.max == 1) {
+      has_empty_ = true;
+      alternative = v.children[0];
+    }
+  }
+  if (Splices(alternative, NodeKind::kChoice, parts)) {
+    auto inner = children(alternative);
+    list_.insert(list_.end(), inner.begin(), inner.end());
+  } else {
+    list_.push_back(alternative);
+  }
+}
+
+// Replaces the classes of each kind in `list_` by their union.
+void Simplifier::MergeClasses() {
+  size_t counts[3] = {};
+  auto index = [&](NodeId id) {
+    switch (kind(id)) {
+      case NodeKind::kByteClass: return 0;
+      case NodeKind::kClass: return 1;
+      case NodeKind::kJsonClass: return 2;
+      default: return 3;
+    }
+  };
+  for (NodeId id : list_) {
+    if (int i = index(id); i < 3) ++counts[i];
+  }
+  if (counts[0] <= 1 && counts[1] <= 1 && counts[2] <= 1) return;
+  ByteSet bytes;
+  std::vector<CodePointRange> ranges[2];
+  size_t kept = 0;
+  for (NodeId id : list_) {
+    int i = index(id);
+    if (i == 3 || counts[i] == 1) {
+      list_[kept++] = id;
+    } else if (i == 0) {
+      bytes |= *view(id).bytes;
+    } else {
+      auto more = view(id).characters->ranges();
+      ranges[i - 1].insert(ranges[i - 1].end(), more.begin(), more.end());
+    }
+  }
+  list_.resize(kept);
+  if (!bytes.empty()) list_.push_back(ByteClass(bytes));
+  for (int i = 0; i < 2; ++i) {
+    if (ranges[i].empty()) continue;
+    NodeKind kind = i == 0 ? NodeKind::kClass : NodeKind::kJsonClass;
+    list_.push_back(Characters(kind, CodePointSet(std::move(ranges[i]))));
+  }
+}
+
+// ---- Repeats, intersections, complements ----
+
+NodeId Simplifier::Repeat(NodeId child, int64_t min, int64_t max) {
+  GM_DCHECK(0 <= min && min <= max);
+  if (over_) return nothing_;
+  if (max == 0 || child == empty_) return empty_;
+  if (child == nothing_) return min == 0 ? empty_ : nothing_;
+  if (min == 1 && max == 1) return child;
+  if (child == any_bytes_) return any_bytes_;
+  if (kind(child) == NodeKind::kRepeat) {
+    NodeView v = view(child);
+    if (RepeatsFold(v.min, v.max, min, max)) {
+      std::optional<int64_t> low = MultiplyCounts(v.min, min, limits_.max_repeat);
+      std::optional<int64_t> high = MultiplyCounts(v.max, max, limits_.max_repeat);
+      if (low.has_value() && high.has_value()) return Repeat(v.children[0], *low, *high);
+    }
+  }
+  RepeatData data{min, max, child};
+  return Intern({NodeKind::kRepeat, at(child).regular, 0, &data});
+}
+
+NodeId Simplifier::And(std::span<const NodeId> parts) {
+  if (over_) return nothing_;
+  list_.clear();
+  for (NodeId part : parts) {
+    GM_DCHECK(at(part).regular);
+    if (part == nothing_) return nothing_;
+    if (part == any_bytes_) continue;
+    if (Splices(part, NodeKind::kAnd, parts.size())) {
+      auto inner = children(part);
+      list_.insert(list_.end(), inner.begin(), inner.end());
+    } else {
+      list_.push_back(part);
+    }
+  }
+  std::sort(list_.begin(), list_.end());
+  list_.erase(std::unique(list_.begin(), list_.end()), list_.end());
+  if (!MergeAnd()) return nothing_;
+  if (list_.empty()) return any_bytes_;
+  if (list_.size() == 1) return list_[0];
+  return InternList(NodeKind::kAnd, list_);
+}
+
+// Intersects the classes of each kind in the sorted `list_`. False where parts exclude each other.
+bool Simplifier::MergeAnd() {
+  std::optional<ByteSet> bytes;
+  std::optional<CodePointSet> characters[2];
+  bool has_literal = false;
+  size_t kept = 0;
+  for (NodeId id : list_) {
+    NodeView v = view(id);
+    // What a complement is of is older than it, so it is among the sorted ids kept before.
+    auto kept_end = list_.begin() + static_cast<ptrdiff_t>(kept);
+    if (v.kind == NodeKind::kNot && std::binary_search(list_.begin(), kept_end, v.children[0])) {
+      return false;
+    }
+    if (v.kind == NodeKind::kByteClass) {
+      bytes = bytes.has_value() ? *bytes & *v.bytes : *v.bytes;
+    } else if (v.kind == NodeKind::kClass || v.kind == NodeKind::kJsonClass) {
+      std::optional<CodePointSet>& set = characters[v.kind == NodeKind::kJsonClass];
+      set = set.has_value() ? set->Intersect(*v.characters) : *v.characters;
+    } else {
+      if (v.kind == NodeKind::kBytes && has_literal) return false;  // two different ones
+      has_literal = has_literal || v.kind == NodeKind::kBytes;
+      list_[kept++] = id;
+    }
+  }
+  if (kept == list_.size()) return true;
+  list_.resize(kept);
+  if (bytes.has_value()) list_.push_back(ByteClass(*bytes));
+  if (characters[0].has_value()) list_.push_back(Characters(NodeKind::kClass, *characters[0]));
+  if (characters[1].has_value()) list_.push_back(Characters(NodeKind::kJsonClass, *characters[1]));
+  std::sort(list_.begin(), list_.end());
+  list_.erase(std::unique(list_.begin(), list_.end()), list_.end());
+  return list_[0] != nothing_;  // the oldest node of all
+}
+
+NodeId Simplifier::Not(NodeId child) {
+  GM_DCHECK(at(child).regular);
+  if (kind(child) == NodeKind::kNot) return children(child)[0];
+  return Intern({NodeKind::kNot, at(child).regular, 1, &child});
+}
+
+}  // namespace grammask::internal

@@ -1,0 +1,42 @@
+// The trie over a vocabulary's text tokens, as one flat array in preorder.
+#ifndef GRAMMASK_VOCAB_TRIE_H_
+#define GRAMMASK_VOCAB_TRIE_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace grammask::internal {
+
+// One node of the trie, in preorder: the nodes of a subtree are contiguous, so to refuse a prefix
+// is to jump to `end`. Children stand in ascending order of their bytes; the first child of a node
+// that has any is the next node, and the one after child c is nodes[c].end. 12 bytes.
+struct TrieNode {
+  uint32_t end;     // index one past the last node of this node's subtree
+  uint32_t tokens;  // first index into Vocab::trie_tokens() of the tokens that end here; they end
+                    // where those of the next node (index + 1) begin. Hence the tokens of the
+                    // subtree of node i are [nodes[i].tokens, nodes[nodes[i].end].tokens)
+  uint16_t depth;   // length of the prefix; 0 only for the root, node 0, and the sentinel
+  uint8_t byte;     // last byte of the prefix; 0 for the root
+  uint8_t leaf;     // 1 when the node has no children
+};
+static_assert(sizeof(TrieNode) == 12);
+
+struct Trie {
+  // nodes[0] is the root; one sentinel follows the last node (its `end` is its own index and its
+  // `tokens` is tokens.size()).
+  std::vector<TrieNode> nodes;
+  std::vector<TokenId> tokens;  // in trie order; ascending within a node
+};
+
+// The trie of the tokens `ids`, where token i stands for the bytes decoded[i]: at least one and at
+// most 65,535 bytes each, under 2^32 - 2 in all. `ids` ascend. Tokens of equal bytes share a node.
+// Time: a sort of the tokens, then linear in their bytes.
+Trie BuildTrie(std::span<const std::string> decoded, std::span<const TokenId> ids);
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_VOCAB_TRIE_H_

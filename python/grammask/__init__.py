@@ -1,0 +1,91 @@
+"""grammask: constrains a language model's output to a grammar.
+
+At each decoding step a GrammarMatcher computes the exact set of tokens that may come next, as a
+bitmask over the vocabulary:
+
+    import grammask
+
+    tokenizer_info = grammask.TokenizerInfo.from_huggingface(tokenizer, vocab_size=vocab_size)
+    compiler = grammask.GrammarCompiler(tokenizer_info)
+    compiled = compiler.compile_json_schema(schema)
+    matcher = grammask.GrammarMatcher(compiled)
+    bitmask = grammask.allocate_token_bitmask(1, tokenizer_info.vocab_size)
+    while not matcher.is_terminated():
+        matcher.fill_next_token_bitmask(bitmask)
+        grammask.apply_token_bitmask_inplace(logits, bitmask)
+        matcher.accept_token(sample(logits))
+
+Importing grammask imports neither torch nor transformers nor NumPy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import exception
+from ._core import (
+    BatchGrammarMatcher,
+    CompiledGrammar,
+    Grammar,
+    GrammarCompiler,
+    GrammarMatcher,
+    TokenizerInfo,
+    VocabType,
+)
+from .bitmask import (
+    allocate_token_bitmask,
+    apply_token_bitmask_inplace,
+    get_bitmask_shape,
+    reset_token_bitmask,
+)
+from .exception import (
+    GrammarError,
+    GrammaskError,
+    LimitError,
+    RegexError,
+    SchemaError,
+    TokenizerError,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BatchGrammarMatcher",
+    "CompiledGrammar",
+    "Grammar",
+    "GrammarCompiler",
+    "GrammarError",
+    "GrammarMatcher",
+    "GrammaskError",
+    "LimitError",
+    "RegexError",
+    "SchemaError",
+    "TokenizerError",
+    "TokenizerInfo",
+    "VocabType",
+    "allocate_token_bitmask",
+    "apply_token_bitmask_inplace",
+    "exception",
+    "get_bitmask_shape",
+    "reset_token_bitmask",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Made on first use, so that importing grammask imports neither torch nor the testing helpers.
+    if name == "bitmask_dtype":
+        from .bitmask import bitmask_dtype as find_dtype
+
+        value = find_dtype()
+    elif name == "testing":
+        import importlib
+
+        value = importlib.import_module(".testing", __name__)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> "list[str]":
+    return sorted({*globals(), "bitmask_dtype", "testing"})

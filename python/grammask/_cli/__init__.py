@@ -1,0 +1,1 @@
+"""The parts of the command line; grammask.cli puts them together."""

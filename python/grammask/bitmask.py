@@ -1,0 +1,214 @@
+"""Bitmasks: allocating them, and applying them to logits.
+
+A bitmask row has ceil(vocab_size / 32) int32 words; bit (id & 31) of word (id >> 5) allows token
+id. A row of -1 allows everything. Arrays are torch tensors where torch can be imported, NumPy arrays
+otherwise; torch is imported on first need only.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import warnings
+from typing import Any, List, Optional, Sequence, Tuple, Union
+
+from . import _core
+from .exception import GrammaskError
+
+_BACKENDS = ("auto", "cpu", "cuda", "triton", "torch_compile", "torch_native")
+
+
+def _torch() -> Any:
+    """The torch module, or None where there is none."""
+    module = sys.modules.get("torch")
+    if module is not None:
+        return module
+    if importlib.util.find_spec("torch") is None:
+        return None
+    try:
+        import torch
+    except (ImportError, OSError):  # installed, but not in working order
+        return None
+    return torch
+
+
+def _is_torch_tensor(array: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(array, torch.Tensor)
+
+
+def bitmask_dtype() -> Any:
+    """torch.int32 where torch can be imported, else numpy.int32."""
+    torch = _torch()
+    if torch is not None:
+        return torch.int32
+    import numpy
+
+    return numpy.int32
+
+
+def get_bitmask_shape(batch_size: int, vocab_size: int) -> Tuple[int, int]:
+    """The shape of a bitmask: (batch_size, ceil(vocab_size / 32))."""
+    return (batch_size, -(-vocab_size // 32))
+
+
+def allocate_token_bitmask(batch_size: int, vocab_size: int) -> Any:
+    """A new bitmask that allows everything.
+
+    Returns an int32 array of shape (batch_size, ceil(vocab_size / 32)), all -1: a torch tensor on
+    the CPU where torch can be imported, else a NumPy array.
+    """
+    shape = get_bitmask_shape(batch_size, vocab_size)
+    if batch_size < 0 or vocab_size < 0:
+        raise GrammaskError(
+            f"batch_size is {batch_size} and vocab_size is {vocab_size}; neither may be negative"
+        )
+    torch = _torch()
+    if torch is not None:
+        return torch.full(shape, -1, dtype=torch.int32)
+    import numpy
+
+    return numpy.full(shape, -1, dtype=numpy.int32)
+
+
+def reset_token_bitmask(bitmask: Any) -> None:
+    """Makes a bitmask allow everything, in place."""
+    if hasattr(bitmask, "fill_"):
+        bitmask.fill_(-1)
+    else:
+        bitmask.fill(-1)
+
+
+def apply_token_bitmask_inplace(
+    logits: Any,
+    bitmask: Any,
+    *,
+    vocab_size: Optional[int] = None,
+    indices: Optional[Union[Sequence[int], Any]] = None,
+    backend: str = "auto",
+) -> None:
+    """Sets the logits of refused tokens to minus infinity, in place.
+
+    logits: float32, float16, bfloat16 or float64, of shape (batch_size, columns) or (columns,); a
+        torch tensor on any device, or a NumPy array.
+    bitmask: int32 of shape (batch_size, words) or (words,), on the same device.
+    vocab_size: columns to look at; by default those that both logits and bitmask have. Columns
+        beyond keep their values (a UserWarning says so where the bitmask is the shorter one).
+    indices: rows, of both arrays, to work on; by default all, and both need as many. A list, array
+        or tensor of ints.
+    backend: "auto" takes this library's CPU kernel for CPU memory and torch operations on the
+        tensor's device otherwise. "cpu" insists on the former; "cuda", "triton", "torch_compile"
+        and "torch_native" use torch operations on the tensor's device.
+
+    Raises GrammaskError (a ValueError and a RuntimeError) for anything that does not fit, before
+    anything is written. Releases the GIL on the CPU.
+    """
+    if backend not in _BACKENDS:
+        raise GrammaskError(f"unknown backend {backend!r}; it must be one of {', '.join(_BACKENDS)}")
+    if _is_torch_tensor(logits):
+        _check_devices(logits, bitmask)
+        if backend in ("cuda", "triton") and logits.device.type != "cuda":
+            raise GrammaskError(
+                f'backend "{backend}" needs CUDA tensors, but logits are on {logits.device}'
+            )
+    elif backend not in ("auto", "cpu"):
+        raise GrammaskError(
+            f'backend "{backend}" needs torch tensors, but logits are {type(logits).__name__}'
+        )
+    if vocab_size is None:
+        _warn_if_short(logits, bitmask)
+    if backend == "cpu" or (backend == "auto" and _in_cpu_memory(logits)):
+        if _is_torch_tensor(indices):
+            indices = indices.tolist()
+        _core.apply_token_bitmask_inplace_cpu(logits, bitmask, vocab_size, indices)
+    else:
+        _apply_torch(logits, bitmask, vocab_size, indices)
+
+
+def _check_devices(logits: Any, bitmask: Any) -> None:
+    device = getattr(bitmask, "device", None)
+    kind = getattr(device, "type", "cpu")  # NumPy: no torch device, so CPU memory
+    if kind != logits.device.type:
+        raise GrammaskError(
+            f"logits are on {logits.device} and the bitmask is on {device or 'cpu'}; they must be "
+            "on the same device"
+        )
+
+
+def _in_cpu_memory(logits: Any) -> bool:
+    return not _is_torch_tensor(logits) or logits.device.type == "cpu"
+
+
+def _warn_if_short(logits: Any, bitmask: Any) -> None:
+    columns, words = _last(logits), _last(bitmask)
+    if columns is not None and words is not None and columns > words * 32:
+        warnings.warn(
+            f"the bitmask covers {words * 32} tokens but logits have {columns} columns; columns from "
+            f"{words * 32} on keep their values. Allocate the bitmask for the whole vocabulary, or "
+            "give vocab_size.",
+            stacklevel=3,
+        )
+
+
+def _last(array: Any) -> Optional[int]:
+    shape = getattr(array, "shape", None)
+    return shape[-1] if shape else None
+
+
+def _apply_torch(
+    logits: Any, bitmask: Any, vocab_size: Optional[int], indices: Optional[Any]
+) -> None:
+    """The same with torch operations, on whatever device the tensors are."""
+    torch = sys.modules["torch"]
+    if bitmask.dtype != torch.int32:
+        raise GrammaskError("bitmask must be of int32")
+    if not logits.dtype.is_floating_point:
+        raise GrammaskError("logits must be of float32, float16, bfloat16 or float64")
+    logits = logits.unsqueeze(0) if logits.dim() == 1 else logits
+    bitmask = bitmask.unsqueeze(0) if bitmask.dim() == 1 else bitmask
+    columns = _columns(logits, bitmask, vocab_size)
+    shifts = torch.arange(32, device=bitmask.device, dtype=torch.int32)
+    if indices is None:
+        if logits.shape[0] != bitmask.shape[0]:
+            raise GrammaskError(
+                f"logits have {logits.shape[0]} rows and the bitmask {bitmask.shape[0]}; without "
+                "indices both need the same number"
+            )
+        refused = _refused_bits(bitmask, shifts)[:, :columns]
+        logits[:, :columns].masked_fill_(refused, float("-inf"))
+        return
+    rows = _row_tensor(torch, logits, bitmask, indices)
+    refused = _refused_bits(bitmask[rows], shifts)[:, :columns]
+    logits[rows, :columns] = logits[rows, :columns].masked_fill(refused, float("-inf"))
+
+
+def _refused_bits(words: Any, shifts: Any) -> Any:
+    return (((words.unsqueeze(-1) >> shifts) & 1) == 0).flatten(1)
+
+
+def _columns(logits: Any, bitmask: Any, vocab_size: Optional[int]) -> int:
+    most = min(int(logits.shape[1]), int(bitmask.shape[1]) * 32)
+    if vocab_size is None:
+        return most
+    if not 0 <= vocab_size <= most:
+        raise GrammaskError(
+            f"vocab_size is {vocab_size}, but logits have {logits.shape[1]} columns and the bitmask "
+            f"covers {bitmask.shape[1] * 32} tokens",
+            code="out_of_range",
+        )
+    return vocab_size
+
+
+def _row_tensor(torch: Any, logits: Any, bitmask: Any, indices: Any) -> Any:
+    if _is_torch_tensor(indices) and indices.device.type != "cpu":
+        return indices.to(device=logits.device, dtype=torch.long)  # checked by the device itself
+    rows: List[int] = indices.tolist() if hasattr(indices, "tolist") else list(indices)
+    most = min(int(logits.shape[0]), int(bitmask.shape[0]))
+    for position, row in enumerate(rows):
+        if not 0 <= row < most:
+            raise GrammaskError(
+                f"indices[{position}] is {row}, outside the {logits.shape[0]} rows of the logits or "
+                f"the {bitmask.shape[0]} rows of the bitmask",
+                code="out_of_range",
+            )
+    return torch.tensor(rows, device=logits.device, dtype=torch.long)

@@ -1,0 +1,30 @@
+// Any bytes as EBNF: an error with a message, or a grammar whose printed form reads back and prints
+// the same.
+#include <string>
+
+#include "fuzz/fuzz.h"
+#include "grammar/ast.h"
+#include "grammar/ebnf.h"
+
+using namespace grammask;
+using namespace grammask::internal;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  fuzz::InputReader input(data, size);
+  EbnfOptions options;
+  options.find_token = [](std::string_view text) -> std::optional<TokenId> {
+    if (text == "<think>") return 7;
+    return std::nullopt;
+  };
+  const std::string source(input.Rest());
+  const auto grammar = ParseEbnf(source, options, fuzz::SmallLimits());
+  if (!grammar.ok()) {
+    fuzz::CheckError(grammar.status());
+    return 0;
+  }
+  const std::string printed = grammar->ToString();
+  const auto again = ParseEbnf(printed);
+  FUZZ_CHECK(again.ok(), printed + "\n" + again.status().message());
+  FUZZ_CHECK(again->ToString() == printed, printed + "\nprints again as\n" + again->ToString());
+  return 0;
+}

@@ -1,0 +1,474 @@
+#include "grammar/ast.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/utf8.h"
+#include "grammar/small_language.h"
+#include "oracle/recognizer.h"
+
+namespace grammask::internal {
+namespace {
+
+using Build = std::function<NodeId(GrammarBuilder&)>;
+
+Grammar Finish(const Build& build, const Limits& limits = {}) {
+  GrammarBuilder builder(limits);
+  RuleId root = builder.AddRule("root");
+  builder.SetBody(root, build(builder));
+  StatusOr<Grammar> grammar = builder.Finish(root);
+  EXPECT_TRUE(grammar.ok()) << grammar.status().message();
+  return *grammar;
+}
+
+CodePointSet Chars(uint32_t lo, uint32_t hi) { return CodePointSet{{lo, hi}}; }
+
+// Parents after children, no two equal nodes, `regular` as defined, everything reachable.
+void ExpectWellFormed(const Grammar& g) {
+  using Contents = std::tuple<NodeKind, std::vector<uint32_t>, std::string, std::vector<uint32_t>>;
+  std::set<Contents> seen;
+  std::vector<bool> used(g.node_count());
+  for (uint32_t r = 0; r < g.rule_count(); ++r) used[g.rule_body(RuleId(r)).value] = true;
+  for (uint32_t n = 0; n < g.node_count(); ++n) {
+    NodeView v = g.node(NodeId(n));
+    bool regular = v.kind != NodeKind::kRule && v.kind != NodeKind::kTokens;
+    Contents contents(v.kind, {}, std::string(v.text), {});
+    for (NodeId child : v.children) {
+      ASSERT_LT(child.value, n);
+      regular = regular && g.node(child).regular;
+      used[child.value] = true;
+      std::get<1>(contents).push_back(child.value);
+    }
+    ASSERT_EQ(v.regular, regular);
+    auto& numbers = std::get<3>(contents);
+    if (v.kind == NodeKind::kRepeat) {
+      for (int64_t count : {v.min, v.max}) {
+        numbers.push_back(static_cast<uint32_t>(count >> 32));
+        numbers.push_back(static_cast<uint32_t>(count));
+      }
+    }
+    if (v.kind == NodeKind::kRule) numbers.push_back(v.rule.value);
+    if (v.kind == NodeKind::kByteClass) {
+      v.bytes->ForEachRange([&](uint8_t lo, uint8_t hi) { numbers.push_back(lo << 8 | hi); });
+    }
+    if (v.characters != nullptr) {
+      for (auto [lo, hi] : v.characters->ranges()) numbers.insert(numbers.end(), {lo, hi});
+    }
+    if (v.kind == NodeKind::kMultiple) {
+      numbers = {static_cast<uint32_t>(v.multiple.modulus), v.multiple.scale};
+    }
+    if (v.tokens != nullptr) {
+      numbers.push_back(v.tokens->excluded);
+      for (TokenId id : v.tokens->ids) numbers.push_back(static_cast<uint32_t>(id));
+    }
+    ASSERT_TRUE(seen.insert(contents).second) << "equal nodes at " << n;
+    bool list = v.kind == NodeKind::kSequence || v.kind == NodeKind::kChoice ||
+                v.kind == NodeKind::kAnd;
+    if (list) {
+      ASSERT_GE(v.children.size(), 2u);
+    }
+  }
+  for (uint32_t n = 0; n < g.node_count(); ++n) ASSERT_TRUE(used[n]) << n;
+}
+
+struct Simplification {
+  const char* expected;  // the body of the root, as EBNF
+  Build build;
+};
+
+class Simplify : public testing::TestWithParam<Simplification> {};
+
+TEST_P(Simplify, Gives) {
+  Grammar g = Finish(GetParam().build);
+  EXPECT_EQ(g.ToString(), std::string("root ::= ") + GetParam().expected + "\n");
+  ExpectWellFormed(g);
+}
+
+using B = GrammarBuilder;
+const Simplification kSequences[] = {
+    {R"("")", [](B& b) { return b.Sequence({}); }},
+    {R"("")", [](B& b) { return b.Bytes(""); }},
+    {R"("a")", [](B& b) { return b.Sequence({b.Bytes("a")}); }},
+    {R"("a")", [](B& b) { return b.Sequence({b.Empty(), b.Bytes("a"), b.Empty()}); }},
+    {R"([])", [](B& b) { return b.Sequence({b.Bytes("a"), b.Nothing()}); }},
+    {R"("abcd")",
+     [](B& b) { return b.Sequence({b.Bytes("a"), b.Sequence({b.Bytes("b"), b.Bytes("cd")})}); }},
+    {R"(JsonText("ab") "cd")",
+     [](B& b) {
+       return b.Sequence({b.JsonText("a"), b.JsonText("b"), b.Bytes("c"), b.Bytes("d")});
+     }},
+    {R"("a" [0-9] "bc")",
+     [](B& b) {
+       NodeId inner = b.Sequence({b.Class(Chars('0', '9')), b.Bytes("b")});
+       return b.Sequence({b.Bytes("a"), inner, b.Bytes("c")});
+     }},
+    {R"([0-9]{1,4})",
+     [](B& b) {
+       NodeId d = b.Class(Chars('0', '9'));
+       return b.Sequence({d, b.Repeat(d, 0, 3)});
+     }},
+    {R"([0-9]{3,})",
+     [](B& b) {
+       NodeId d = b.Class(Chars('0', '9'));
+       return b.Sequence({b.Star(d), b.Repeat(d, 2, 5), d});
+     }},
+    {R"([0-9] [0-9])",
+     [](B& b) {
+       NodeId d = b.Class(Chars('0', '9'));
+       return b.Sequence({d, d});
+     }},
+    // A half of a character beside its other half is a whole literal again.
+    {"\"\xC3\xA9\"", [](B& b) { return b.Sequence({b.Bytes("\xC3"), b.Bytes("\xA9")}); }},
+};
+INSTANTIATE_TEST_SUITE_P(Sequences, Simplify, testing::ValuesIn(kSequences));
+
+const Simplification kChoices[] = {
+    {R"([])", [](B& b) { return b.Choice({}); }},
+    {R"("a")", [](B& b) { return b.Choice({b.Bytes("a"), b.Nothing(), b.Bytes("a")}); }},
+    {R"("")", [](B& b) { return b.Choice({b.Empty(), b.Empty()}); }},
+    {R"("ab"?)", [](B& b) { return b.Choice({b.Empty(), b.Bytes("ab")}); }},
+    {R"(("ab" | "cd")?)",
+     [](B& b) {
+       NodeId ab = b.Bytes("ab"), cd = b.Bytes("cd");
+       return b.Choice({b.Optional(cd), b.Choice({ab, b.Empty()}), cd});
+     }},
+    {R"([a-fx])",
+     [](B& b) {
+       return b.Choice({b.Class(Chars('a', 'c')), b.Class(CodePointSet{{'x', 'x'}, {'d', 'f'}})});
+     }},
+    {R"("ab" | JsonClass([a-c]) | [0-9])",
+     [](B& b) {
+       NodeId ab = b.Bytes("ab");
+       NodeId json = b.Choice({b.JsonClass(Chars('a', 'b')), b.JsonClass(Chars('b', 'c'))});
+       ByteSet low = ByteSet::Range('0', '4'), high = ByteSet::Range('5', '9');
+       return b.Choice({b.ByteClass(high), json, ab, b.ByteClass(low)});
+     }},
+    {R"(Not([]))", [](B& b) { return b.Choice({b.Bytes("a"), b.AnyBytes()}); }},
+};
+INSTANTIATE_TEST_SUITE_P(Choices, Simplify, testing::ValuesIn(kChoices));
+
+NodeId Nested(B& b, int64_t a, int64_t c, int64_t n, int64_t m) {
+  return b.Repeat(b.Repeat(b.Bytes("a"), a, c), n, m);
+}
+const Simplification kRepeats[] = {
+    {R"("")", [](B& b) { return b.Repeat(b.Bytes("a"), 0, 0); }},
+    {R"("a")", [](B& b) { return b.Repeat(b.Bytes("a"), 1, 1); }},
+    {R"("")", [](B& b) { return b.Star(b.Empty()); }},
+    {R"("")", [](B& b) { return b.Star(b.Nothing()); }},
+    {R"([])", [](B& b) { return b.Repeat(b.Nothing(), 2, 3); }},
+    {R"("a"*)", [](B& b) { return Nested(b, 0, kUnbounded, 0, kUnbounded); }},
+    {R"("a"*)", [](B& b) { return Nested(b, 1, kUnbounded, 0, 1); }},
+    {R"("a"{0,6})", [](B& b) { return Nested(b, 0, 2, 0, 3); }},
+    {R"("a"{6})", [](B& b) { return Nested(b, 2, 2, 3, 3); }},
+    {R"(("a"{2}){1,3})", [](B& b) { return Nested(b, 2, 2, 1, 3); }},
+    {R"("a"{2,})", [](B& b) { return Nested(b, 2, kUnbounded, 1, 3); }},
+    {R"(("a"{2,}){0,3})", [](B& b) { return Nested(b, 2, kUnbounded, 0, 3); }},
+    {R"("a"{4,9})", [](B& b) { return Nested(b, 2, 3, 2, 3); }},
+    {R"(("a"{3,4}){1,3})", [](B& b) { return Nested(b, 3, 4, 1, 3); }},
+    {R"("a"{6,12})", [](B& b) { return Nested(b, 3, 4, 2, 3); }},
+    // Counts that would go beyond the limit stay as they are.
+    {R"(("a"{1099511627776}){1099511627776})",
+     [](B& b) {
+       int64_t big = int64_t{1} << 40;
+       return Nested(b, big, big, big, big);
+     }},
+};
+INSTANTIATE_TEST_SUITE_P(Repeats, Simplify, testing::ValuesIn(kRepeats));
+
+const Simplification kBooleans[] = {
+    {R"(Not([]))", [](B& b) { return b.And({}); }},
+    {R"("a")", [](B& b) { return b.And({b.Bytes("a"), b.AnyBytes(), b.Bytes("a")}); }},
+    {R"([])", [](B& b) { return b.And({b.Bytes("a"), b.Nothing()}); }},
+    {R"([])", [](B& b) { return b.And({b.Bytes("a"), b.Bytes("b")}); }},
+    {R"([])", [](B& b) { return b.And({b.Star(b.Bytes("a")), b.Not(b.Star(b.Bytes("a")))}); }},
+    {R"([bc])",
+     [](B& b) { return b.And({b.Class(Chars('a', 'c')), b.Class(Chars('b', 'z'))}); }},
+    {R"("b")",
+     [](B& b) {
+       NodeId all[] = {b.Class(Chars('a', 'c')), b.Class(Chars('b', 'z')), b.Class(Chars('b', 'b')),
+                       b.Class(Chars('a', 'b'))};
+       return b.And(all);
+     }},
+    {R"([])",
+     [](B& b) {
+       return b.And({b.JsonClass(Chars('a', 'c')), b.JsonClass(Chars('d', 'f')),
+                     b.JsonClass(Chars('a', 'f'))});
+     }},
+    // A class of one character becomes a literal on the way, and the others still count.
+    {R"("b")",
+     [](B& b) {
+       NodeId all[] = {b.Class(Chars('a', 'b')), b.Class(Chars('b', 'c')), b.Class(Chars('a', 'd'))};
+       return b.And(all);
+     }},
+    {R"([])",
+     [](B& b) {
+       NodeId all[] = {b.Class(Chars('a', 'b')), b.Class(Chars('b', 'c')), b.Class(Chars('c', 'd'))};
+       return b.And(all);
+     }},
+    {R"([])",
+     [](B& b) {
+       NodeId all[] = {b.ByteClass(ByteSet::Range(1, 2)), b.ByteClass(ByteSet::Range(2, 3)),
+                       b.ByteClass(ByteSet::Range(3, 4))};
+       return b.And(all);
+     }},
+    {R"("a"*)", [](B& b) { return b.Not(b.Not(b.Star(b.Bytes("a")))); }},
+    {R"([])", [](B& b) { return b.Not(b.AnyBytes()); }},
+    {R"(And("a"*, "b"*, "c"*))",
+     [](B& b) {
+       NodeId x = b.Star(b.Bytes("a")), y = b.Star(b.Bytes("b")), z = b.Star(b.Bytes("c"));
+       return b.And({z, b.And({y, x})});
+     }},
+};
+INSTANTIATE_TEST_SUITE_P(Booleans, Simplify, testing::ValuesIn(kBooleans));
+
+const Simplification kLeaves[] = {
+    {R"([])", [](B& b) { return b.ByteClass(ByteSet()); }},
+    {R"([])", [](B& b) { return b.Class(CodePointSet()); }},
+    {R"("a")", [](B& b) { return b.ByteClass(ByteSet::Of('a')); }},
+    {R"(Bytes("\xff"))", [](B& b) { return b.ByteClass(ByteSet::Of(0xFF)); }},
+    {R"(JsonText("a"))", [](B& b) { return b.JsonClass(Chars('a', 'a')); }},
+    {R"([.0-9]*)", [](B& b) { return b.MultipleOf({8, 3}); }},
+    {R"(Multiple(3))", [](B& b) { return b.MultipleOf({12, 2}); }},
+    {R"(Multiple(7))", [](B& b) { return b.MultipleOf({7, 400}); }},
+    {R"(Token(1, 3))", [](B& b) { return b.Tokens({{3, 1, 3}, false}); }},
+    {R"([])", [](B& b) { return b.Tokens({{}, false}); }},
+    {R"(ExcludeToken())", [](B& b) { return b.Tokens({{}, true}); }},
+};
+INSTANTIATE_TEST_SUITE_P(Leaves, Simplify, testing::ValuesIn(kLeaves));
+
+TEST(Builder, EqualNodesHaveEqualIds) {
+  GrammarBuilder b;
+  EXPECT_EQ(b.Bytes("abc"), b.Sequence({b.Bytes("a"), b.Bytes("bc")}));
+  EXPECT_EQ(b.Choice({b.Bytes("x"), b.Bytes("y")}), b.Choice({b.Bytes("y"), b.Bytes("x")}));
+  EXPECT_NE(b.Bytes("abc"), b.JsonText("abc"));
+  EXPECT_NE(b.Class(Chars('a', 'c')), b.JsonClass(Chars('a', 'c')));
+  EXPECT_NE(b.Tokens({{1}, false}), b.Tokens({{1}, true}));
+  EXPECT_NE(b.Repeat(b.Bytes("a"), 2, 3), b.Repeat(b.Bytes("a"), 2, 4));
+  EXPECT_NE(b.Sequence({b.Star(b.Bytes("a")), b.Bytes("b")}),
+            b.Choice({b.Star(b.Bytes("a")), b.Bytes("b")}));
+  RuleId r = b.AddRule("r"), s = b.AddRule("s");
+  EXPECT_EQ(b.Rule(r), b.Rule(r));
+  EXPECT_NE(b.Rule(r), b.Rule(s));
+}
+
+TEST(Builder, ViewsStayValidWhileItGrows) {
+  GrammarBuilder b;
+  NodeId text = b.Bytes("first");
+  NodeId list = b.Sequence({b.Star(text), b.Bytes("x")});
+  NodeId set = b.Class(Chars('a', 'q'));
+  NodeView text_view = b.node(text), list_view = b.node(list), set_view = b.node(set);
+  for (int i = 0; i < 50'000; ++i) b.Bytes("word" + std::to_string(i));
+  EXPECT_EQ(text_view.text, "first");
+  EXPECT_EQ(list_view.children[1], b.Bytes("x"));
+  EXPECT_EQ(*set_view.characters, Chars('a', 'q'));
+}
+
+TEST(Builder, RuleNamesAreUniqueAndFit) {
+  GrammarBuilder b;
+  std::vector<std::string> names = {"a", "a", "a_1", "9-lives", "", "na\xC3\xAFve", "a", "root"};
+  std::vector<NodeId> calls;
+  for (const std::string& name : names) {
+    RuleId rule = b.AddRule(name);
+    b.SetBody(rule, b.Bytes(name + "!"));
+    calls.push_back(b.Rule(rule));
+  }
+  RuleId root = b.AddRule("root");
+  b.SetBody(root, b.Sequence(calls));
+  Grammar g = *b.Finish(root);
+  std::set<std::string> seen;
+  for (uint32_t r = 0; r < g.rule_count(); ++r) {
+    const std::string& name = g.rule_name(RuleId(r));
+    EXPECT_TRUE(seen.insert(name).second) << name;
+    EXPECT_EQ(name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789"),
+              std::string::npos) << name;
+    EXPECT_FALSE(name.empty() || (name[0] >= '0' && name[0] <= '9')) << name;
+  }
+  EXPECT_EQ(g.rule_name(RuleId(0)), "a");
+  EXPECT_EQ(g.rule_name(RuleId(3)), "_9_lives");
+}
+
+TEST(Finish, DropsWhatTheRootDoesNotReach) {
+  GrammarBuilder b;
+  RuleId unused = b.AddRule("unused"), root = b.AddRule("root"), used = b.AddRule("used");
+  b.SetBody(unused, b.Sequence({b.Bytes("zzz"), b.Rule(root)}));
+  b.Bytes("never");
+  b.SetBody(used, b.Choice({b.Bytes("x"), b.Rule(used)}));
+  b.SetBody(root, b.Sequence({b.Bytes("y"), b.Rule(used)}));
+  Grammar g = *b.Finish(root);
+  EXPECT_EQ(g.rule_count(), 2u);
+  EXPECT_EQ(g.rule_name(g.root()), "root");
+  EXPECT_EQ(g.node_count(), 5u);
+  EXPECT_EQ(g.ToString(), "root ::= \"y\" used\nused ::= \"x\" | used\n");
+  ExpectWellFormed(g);
+}
+
+TEST(Finish, EmptiesTheBuilder) {
+  GrammarBuilder b;
+  RuleId root = b.AddRule("first");
+  b.SetBody(root, b.Bytes("a"));
+  ASSERT_TRUE(b.Finish(root).ok());
+  RuleId again = b.AddRule("first");
+  EXPECT_EQ(again, RuleId(0));
+  EXPECT_FALSE(b.HasBody(again));
+  b.SetBody(again, b.Bytes("b"));
+  EXPECT_TRUE(b.HasBody(again));
+  Grammar g = *b.Finish(again);
+  EXPECT_EQ(g.rule_name(g.root()), "first");
+  EXPECT_EQ(g.ToString(), "root ::= \"b\"\n");
+}
+
+TEST(Finish, RefusesARuleWithoutBody) {
+  GrammarBuilder b;
+  RuleId root = b.AddRule("root"), missing = b.AddRule("missing");
+  b.SetBody(root, b.Optional(b.Rule(missing)));
+  StatusOr<Grammar> g = b.Finish(root);
+  ASSERT_FALSE(g.ok());
+  EXPECT_EQ(g.status().code(), StatusCode::kInternal);
+  EXPECT_NE(g.status().message().find("missing"), std::string::npos);
+  EXPECT_FALSE(b.Finish(b.AddRule("bare")).ok());
+}
+
+TEST(Finish, RefusesMoreNodesThanTheLimit) {
+  Limits limits;
+  limits.max_ast_nodes = 1000;
+  GrammarBuilder b(limits);
+  RuleId root = b.AddRule("root");
+  std::vector<NodeId> words;
+  for (int i = 0; i < 2000; ++i) words.push_back(b.Bytes("w" + std::to_string(i)));
+  EXPECT_EQ(b.Bytes("one more"), b.Nothing());
+  EXPECT_EQ(b.Empty(), b.Nothing());
+  EXPECT_EQ(b.Star(words[0]), b.Nothing());
+  b.SetBody(root, b.Choice(words));
+  StatusOr<Grammar> g = b.Finish(root);
+  ASSERT_FALSE(g.ok());
+  EXPECT_EQ(g.status().code(), StatusCode::kResourceExhausted);
+  EXPECT_NE(g.status().message().find("max_ast_nodes"), std::string::npos);
+  // The next grammar is not affected.
+  root = b.AddRule("root");
+  b.SetBody(root, b.Bytes("fine"));
+  EXPECT_TRUE(b.Finish(root).ok());
+}
+
+TEST(Import, CopiesEverythingAsNewRules) {
+  GrammarBuilder b;
+  RuleId root = b.AddRule("root"), list = b.AddRule("list");
+  NodeId digits = b.Repeat(b.Class(Chars('0', '9')), 1, 3);
+  b.SetBody(list, b.Choice({digits, b.Sequence({digits, b.Bytes(","), b.Rule(list)})}));
+  b.SetBody(root, b.Sequence({b.Bytes("["), b.Rule(list), b.Bytes("]"),
+                              b.And({b.Star(b.Bytes("a")), b.Not(b.Bytes("aa"))}),
+                              b.Optional(b.Tokens({{5, 7}, true})), b.MultipleOf({3, 0})}));
+  Grammar g = *b.Finish(root);
+
+  GrammarBuilder both;
+  both.Bytes("shifts");
+  both.Star(both.Bytes("ids"));
+  RuleId first = both.Import(g), second = both.Import(g);
+  EXPECT_NE(first, second);
+  RuleId top = both.AddRule("top");
+  both.SetBody(top, both.Sequence({both.Rule(first), both.Bytes("/"), both.Rule(second)}));
+  Grammar twice = *both.Finish(top);
+  ExpectWellFormed(twice);
+  EXPECT_EQ(twice.rule_count(), 5u);
+  Recognizer one(g), two(twice);
+  for (std::string text : {"[1]3", "[12,345,6]aaa3.6", "[12,,3]", "[1]aa9", "[1]"}) {
+    EXPECT_EQ(one.Matches(text), two.Matches(text + "/" + "[1]3")) << text;
+  }
+  EXPECT_TRUE(two.Matches("[12,345,6]aaa3.6/[1]3"));
+
+  GrammarBuilder alone;
+  Grammar same = *alone.Finish(alone.Import(g));
+  EXPECT_EQ(same.ToString(), g.ToString());
+  EXPECT_EQ(same.node_count(), g.node_count());
+}
+
+TEST(Sizes, AHundredThousandWords) {
+  GrammarBuilder b;
+  std::vector<NodeId> words;
+  for (int i = 0; i < 100'000; ++i) words.push_back(b.Bytes("word" + std::to_string(i)));
+  NodeId at_once = b.Choice(words);
+  EXPECT_EQ(b.node(at_once).children.size(), words.size());
+  // One by one is linear too, though the result may be nested.
+  NodeId choice = b.Nothing(), sequence = b.Empty();
+  for (NodeId word : words) {
+    choice = b.Choice({choice, word});
+    sequence = b.Sequence({sequence, b.Star(word)});
+  }
+  NodeId text = b.Empty();
+  std::string whole;
+  for (int i = 0; i < 200'000; ++i) {
+    whole += static_cast<char>('a' + i % 23);
+    text = b.Sequence({text, b.Bytes(whole.substr(whole.size() - 1))});
+  }
+  RuleId root = b.AddRule("root");
+  b.SetBody(root, b.Sequence({at_once, b.Bytes("!"), choice, sequence, b.Star(text)}));
+  StatusOr<Grammar> g = b.Finish(root);
+  ASSERT_TRUE(g.ok()) << g.status().message();
+  // The bytes of the long text are all there, in order.
+  std::string joined;
+  std::vector<NodeId> pending = {g->node(g->rule_body(g->root())).children.back()};
+  pending = {g->node(pending[0]).children[0]};
+  while (!pending.empty()) {
+    NodeView v = g->node(pending.back());
+    pending.pop_back();
+    joined += v.text;
+    pending.insert(pending.end(), v.children.rbegin(), v.children.rend());
+  }
+  EXPECT_EQ(joined, whole);
+  EXPECT_LT(g->memory_bytes(), 40'000'000u);
+}
+
+TEST(Sizes, DeepNestingTakesNoStack) {
+  Grammar g = Finish([](B& b) {
+    NodeId node = b.Bytes("a");
+    for (int i = 0; i < 300'000; ++i) {
+      node = b.Repeat(b.Sequence({b.Bytes("("), node, b.Bytes(")")}), 2, 3);
+    }
+    return node;
+  });
+  EXPECT_GT(g.ToString().size(), 1'000'000u);
+  GrammarBuilder again;
+  EXPECT_TRUE(again.Finish(again.Import(g)).ok());
+}
+
+TEST(Multiple, DividingByTheScaleKeepsTheLanguage) {
+  for (uint64_t modulus = 1; modulus <= 60; ++modulus) {
+    for (uint32_t scale = 0; scale <= 4; ++scale) {
+      Grammar g = Finish([&](B& b) { return b.MultipleOf({modulus, scale}); });
+      Recognizer r(g);
+      uint64_t power = 1;
+      for (uint32_t i = 0; i < scale; ++i) power *= 10;
+      for (uint64_t d = 0; d <= 130; ++d) {
+        ASSERT_EQ(r.Matches(std::to_string(d)), d * power % modulus == 0) << modulus << " " << d;
+      }
+    }
+  }
+}
+
+// The nodes that come out have the language of the calls that went in.
+TEST(RandomGrammars, KeepTheirLanguage) {
+  Universe u("ab", 5);
+  for (uint32_t seed = 0; seed < 3000; ++seed) {
+    RandomWorld::Options options;
+    options.rules = 1 + static_cast<int>(seed % 3);
+    options.booleans = seed % 2 == 1;
+    options.json = seed % 5 == 0;
+    RandomWorld world(seed, options);
+    Language want = world.RootLanguage(u);
+    StatusOr<Grammar> grammar = world.Finish();
+    ASSERT_TRUE(grammar.ok());
+    ExpectWellFormed(*grammar);
+    Recognizer recognizer(*grammar);
+    for (size_t i = 0; i < u.size(); ++i) {
+      ASSERT_EQ(recognizer.Matches(u.texts()[i]), want[i])
+          << "seed " << seed << " text '" << u.texts()[i] << "'\n" << grammar->ToString();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace grammask::internal

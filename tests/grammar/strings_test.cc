@@ -1,0 +1,313 @@
+// Sets of strings: their texts against a direct reading of the conditions, over all short strings
+// of a small alphabet, and the shapes that keep common sets free of intersections.
+#include "grammar/json_schema/strings.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <ostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "grammar/regular_language.h"
+
+namespace grammask::internal {
+
+void PrintTo(const StringSet& set, std::ostream* out) { *out << set.ToString(); }
+
+namespace {
+
+// All strings of up to four of these characters.
+const std::vector<std::string>& Universe() {
+  static const auto* all = [] {
+    auto* strings = new std::vector<std::string>{""};
+    size_t begin = 0;
+    for (int length = 1; length <= 4; ++length) {
+      size_t end = strings->size();
+      for (; begin < end; ++begin) {
+        std::string base = (*strings)[begin];
+        for (const char* c : {"a", "b", "7", "-", "\n", "é"}) strings->push_back(base + c);
+      }
+    }
+    for (const char* date : {"2024-02-29", "2023-02-29", "1.2.3.4", "aaaaa", "bbbbbb", "a-b-7-a"}) {
+      strings->push_back(date);
+    }
+    return strings;
+  }();
+  return *all;
+}
+
+std::string JsonBody(std::string_view text) {
+  std::string out;
+  for (char c : text) out += c == '\n' ? std::string("\\n") : std::string(1, c);
+  return out;
+}
+
+// The same with ASCII letters escaped.
+std::string OtherBody(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    out += c == '\n' ? "\\u000A" : c == 'a' ? "\\u0061" : c == 'b' ? "\\u0062" : std::string(1, c);
+  }
+  return out;
+}
+
+bool Only(std::string_view s, std::string_view characters) {
+  return s.find_first_not_of(characters) == std::string_view::npos;
+}
+bool HasLineEnd(std::string_view s) { return s.find('\n') != std::string_view::npos; }
+
+struct Condition {
+  const char* text;
+  std::function<bool(std::string_view)> holds;
+};
+
+const std::vector<Condition>& Patterns() {
+  static const auto* patterns = new std::vector<Condition>{
+      {"^a", [](auto s) { return s.starts_with("a"); }},
+      {"b$", [](auto s) { return s.ends_with("b"); }},
+      {"7", [](auto s) { return s.find('7') != s.npos; }},
+      {"^[ab]*$", [](auto s) { return Only(s, "ab"); }},
+      {"^[ab]{2,3}$", [](auto s) { return Only(s, "ab") && s.size() >= 2 && s.size() <= 3; }},
+      {"^[ab][ab7-]*$", [](auto s) { return !s.empty() && Only(s.substr(0, 1), "ab") &&
+                                            Only(s, "ab7-"); }},
+      {"^.*$", [](auto s) { return !HasLineEnd(s); }},
+      {".+", [](auto s) { return s.find_first_not_of('\n') != s.npos; }},
+      {"\\S", [](auto s) { return s.find_first_not_of('\n') != s.npos; }},
+      {"", [](auto) { return true; }},
+      {"^.*", [](auto) { return true; }},
+      {"^[\\s\\S]*$", [](auto) { return true; }},
+      {"^(aa|b[ab]*|7)$", [](auto s) { return s == "aa" || s == "7" ||
+                                              (s.starts_with("b") && Only(s, "ab")); }},
+      {"^a?[^a]*b?$", [](auto s) { return s.find('a', 1) == s.npos; }},
+      {"a.b", [](auto s) {
+         for (size_t i = 0; i < s.size(); ++i) {
+           if (s[i] != 'a') continue;
+           size_t skip = s.substr(i + 1).starts_with("é") ? 3 : 2;
+           if (i + skip < s.size() && s[i + 1] != '\n' && s[i + skip] == 'b') return true;
+         }
+         return false;
+       }},
+  };
+  return *patterns;
+}
+
+const std::vector<Condition>& Formats() {
+  static const auto* formats = new std::vector<Condition>{
+      {"date", [](auto s) { return s == "2024-02-29"; }},
+      {"ipv4", [](auto s) { return s == "1.2.3.4"; }},
+      {"duration", [](auto) { return false; }},
+  };
+  return *formats;
+}
+
+bool HoldsIn(const std::vector<Condition>& conditions, std::string_view name, std::string_view s) {
+  for (const Condition& c : conditions) {
+    if (name == c.text) return c.holds(s);
+  }
+  ADD_FAILURE() << name;
+  return false;
+}
+
+bool Member(const StringSet& set, const std::string& s) {
+  int64_t length = 0;
+  for (char c : s) length += (c & 0xC0) != 0x80 ? 1 : 0;
+  if (length < set.min_length || length > set.max_length) return false;
+  for (const auto& p : set.patterns) if (!HoldsIn(Patterns(), p, s)) return false;
+  for (const auto& p : set.not_patterns) if (HoldsIn(Patterns(), p, s)) return false;
+  for (const auto& f : set.formats) if (!HoldsIn(Formats(), f, s)) return false;
+  for (const auto& f : set.not_formats) if (HoldsIn(Formats(), f, s)) return false;
+  auto in = [&](const auto& list) { return std::find(list.begin(), list.end(), s) != list.end(); };
+  return (!set.values || in(*set.values)) && !in(set.excluded);
+}
+
+RegularLanguage Emit(const StringSet& set) {
+  RegularLanguage language([&](GrammarBuilder* b) { return EmitStringBody(b, set, {}); });
+  EXPECT_TRUE(language.status().ok()) << set.ToString() << ": " << language.status().message();
+  return language;
+}
+
+void CheckSet(const StringSet& set) {
+  RegularLanguage language = Emit(set);
+  int wrong = 0;
+  for (const std::string& s : Universe()) {
+    bool member = Member(set, s);
+    if ((language.Has(JsonBody(s)) != member || language.Has(OtherBody(s)) != member) &&
+        ++wrong < 4) {
+      ADD_FAILURE() << "'" << s << "' should " << (member ? "" : "not ") << "be in "
+                    << set.ToString() << "\n" << language.text();
+    }
+  }
+  for (const char* bad : {"\"", "a\"", "\\", "\\x", "\n", "\\u00", "\xff", "\xc3"}) {
+    EXPECT_FALSE(language.Has(bad)) << bad << " " << set.ToString();
+  }
+}
+
+StringSet RandomSet(std::mt19937_64& random) {
+  StringSet set;
+  auto one_in = [&](int n) { return random() % static_cast<uint64_t>(n) == 0; };
+  auto some = [&](const std::vector<Condition>& from) {
+    return std::string(from[random() % from.size()].text);
+  };
+  auto any = [&] { return Universe()[random() % Universe().size()]; };
+  if (one_in(2)) set.min_length = static_cast<int64_t>(random() % 4);
+  if (one_in(2)) set.max_length = set.min_length + static_cast<int64_t>(random() % 4);
+  if (one_in(2)) set.patterns.push_back(some(Patterns()));
+  if (one_in(4)) set.patterns.push_back(some(Patterns()));
+  if (one_in(4)) set.not_patterns.push_back(some(Patterns()));
+  if (one_in(10)) set.formats.push_back(some(Formats()));
+  if (one_in(8)) set.not_formats.push_back(some(Formats()));
+  while (one_in(3)) set.excluded.push_back(any());
+  if (one_in(5)) {
+    set.values.emplace();
+    for (uint64_t n = random() % 20; n > 0; --n) set.values->push_back(any());
+  }
+  return set;
+}
+
+TEST(StringsTest, EachPatternWithLengths) {
+  for (const Condition& pattern : Patterns()) {
+    for (int64_t min : {0, 1, 3}) {
+      for (int64_t max : {int64_t{1}, int64_t{3}, kUnbounded}) {
+        StringSet set;
+        set.patterns = {pattern.text};
+        set.min_length = min;
+        set.max_length = max;
+        CheckSet(set);
+      }
+    }
+  }
+}
+
+TEST(StringsTest, RandomSets) {
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 200 && !HasFailure(); ++i) CheckSet(RandomSet(random));
+}
+
+TEST(StringsTest, AlgebraAgreesWithMembership) {
+  std::mt19937_64 random(6);
+  for (int i = 0; i < 300; ++i) {
+    StringSet a = RandomSet(random), b = RandomSet(random);
+    StringSet both = Intersect(a, b), normal = a;
+    normal.Normalise();
+    StringSet again = normal;
+    again.Normalise();
+    ASSERT_EQ(normal, again);
+    std::vector<StringSet> outside = Complement(a);
+    bool disjoint = Disjoint(a, b), empty = a.IsEmpty();
+    for (const std::string& s : Universe()) {
+      bool in_a = Member(a, s), in_b = Member(b, s);
+      ASSERT_EQ(Member(both, s), in_a && in_b) << s << " " << both.ToString();
+      ASSERT_EQ(Member(normal, s), in_a) << s << " " << normal.ToString();
+      int terms = 0;
+      for (const StringSet& term : outside) terms += Member(term, s) ? 1 : 0;
+      ASSERT_EQ(terms, in_a ? 0 : 1) << s << " outside " << a.ToString();
+      ASSERT_FALSE(disjoint && in_a && in_b);
+      ASSERT_FALSE(empty && in_a);
+      if (std::optional<bool> known = a.Contains(s)) {
+        ASSERT_EQ(*known, in_a) << s;
+      }
+    }
+  }
+}
+
+TEST(StringsTest, ContainsIsUndecidedOnlyByPatternsAndFormats) {
+  StringSet set;
+  set.max_length = 2;
+  set.excluded = {"ab"};
+  EXPECT_EQ(set.Contains("éé"), true);
+  EXPECT_EQ(set.Contains("ab"), false);
+  EXPECT_EQ(set.Contains("abc"), false);
+  set.patterns = {"x"};
+  EXPECT_EQ(set.Contains("abc"), false);
+  EXPECT_EQ(set.Contains("a"), std::nullopt);
+}
+
+TEST(StringsTest, NormalForms) {
+  StringSet set;
+  set.patterns = {"b", "", "a", ".*", "b"};
+  set.excluded = {"z", "aaa", "z"};
+  set.max_length = 2;
+  set.Normalise();
+  EXPECT_EQ(set.ToString(), "string length 0..2 pattern /a/ pattern /b/ except \"z\"");
+  set.values = {"x", "zzz", "x"};
+  set.Normalise();
+  EXPECT_EQ(set.ToString(), "string pattern /a/ pattern /b/ or \"x\"");
+  set.not_patterns = {"a"};
+  set.Normalise();
+  EXPECT_TRUE(set.IsEmpty());
+  EXPECT_EQ(set.ToString(), "no string");
+  StringSet trivial;
+  trivial.patterns = {"^"};
+  trivial.Normalise();
+  EXPECT_TRUE(trivial.IsAll());
+  StringSet crossed;
+  crossed.min_length = 5;
+  crossed.max_length = 4;
+  EXPECT_TRUE(crossed.IsEmpty());
+}
+
+// The automaton pays for every intersection, so common sets must not have one.
+TEST(StringsTest, CommonSetsHaveNoIntersection) {
+  struct Case {
+    const char* pattern;
+    int64_t min, max;
+    bool combines;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"", 0, kUnbounded, false},
+           {"", 1, 100, false},
+           {"^[a-z][a-z0-9-]*$", 0, kUnbounded, false},
+           {"^[a-z][a-z0-9-]*$", 3, 20, false},
+           {"^[A-Z]{3}$", 3, 3, false},
+           {"^[A-Z]{2,5}$", 1, 10, false},
+           {"^.+$", 0, 50, false},
+           {"^(aa|b[ab]*|7)$", 0, 10, false},
+           {"^a", 0, 10, false},
+           {"[a-z]+$", 0, 10, true},
+           {"^[a-z]+(-[a-z]+)*$", 0, 20, true},
+       }) {
+    StringSet set;
+    set.patterns = {c.pattern};
+    set.min_length = c.min;
+    set.max_length = c.max;
+    EXPECT_EQ(Emit(set).combines(), c.combines) << set.ToString();
+  }
+  StringSet date;
+  date.formats = {"date"};
+  date.min_length = 10;
+  date.max_length = 100;
+  EXPECT_FALSE(Emit(date).combines());
+}
+
+TEST(StringsTest, UnconstrainedStringsAreOneNode) {
+  GrammarBuilder builder;
+  NodeId any = builder.Star(builder.JsonClass(CodePointSet::All()));
+  StringSet set;
+  EXPECT_EQ(*EmitStringBody(&builder, set, {}), any);
+  set.patterns = {".*"};
+  EXPECT_EQ(*EmitStringBody(&builder, set, {}), any);
+  set.min_length = 2;
+  EXPECT_EQ(*EmitStringBody(&builder, set, {}),
+            builder.Repeat(builder.JsonClass(CodePointSet::All()), 2, kUnbounded));
+}
+
+TEST(StringsTest, Errors) {
+  GrammarBuilder builder;
+  StringSet set;
+  set.patterns = {"a(b"};
+  StatusOr<NodeId> bad = EmitStringBody(&builder, set, {});
+  ASSERT_FALSE(bad.ok());
+  EXPECT_EQ(bad.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(bad.status().message().find("pattern /a(b/"), std::string::npos)
+      << bad.status().message();
+  set.patterns = {"(a)\\1"};
+  bad = EmitStringBody(&builder, set, {});
+  ASSERT_FALSE(bad.ok());
+  EXPECT_EQ(bad.status().code(), StatusCode::kUnsupported);
+}
+
+}  // namespace
+}  // namespace grammask::internal

@@ -1,0 +1,135 @@
+"""GrammarCompiler and CompiledGrammar."""
+
+import threading
+
+import pytest
+
+import grammask
+from conftest import allowed_ids
+
+
+def test_compile_forms(compiler, tokenizer_info, stop):
+    for compiled in (
+        compiler.compile_regex("ab"),
+        compiler.compile_grammar('root ::= "ab"'),
+        compiler.compile_grammar('start ::= "ab"', root_rule_name="start"),
+        compiler.compile_grammar(grammask.Grammar.from_regex("ab"), root_rule_name="ignored"),
+        compiler.compile_json_schema({"const": "ab"}),
+    ):
+        assert isinstance(compiled, grammask.CompiledGrammar)
+        assert compiled.tokenizer_info == tokenizer_info
+        assert isinstance(compiled.grammar, grammask.Grammar)
+        assert compiled.memory_size_bytes > 0
+        matcher = grammask.GrammarMatcher(compiled)
+        text = "ab" if not str(compiled.grammar).count('\\"') else '"ab"'
+        assert matcher.accept_string(text) and matcher.accept_token(stop)
+    builtin = grammask.GrammarMatcher(compiler.compile_builtin_json_grammar())
+    assert builtin.accept_string("[1]")
+
+
+def test_empty_regex(compiler, stop):
+    matcher = grammask.GrammarMatcher(compiler.compile_regex(""))
+    assert matcher.is_completed() and allowed_ids(matcher, stop + 1) == {stop}
+
+
+def test_cache_keeps_and_forgets(tokenizer_info):
+    compiler = grammask.GrammarCompiler(tokenizer_info)
+    assert compiler.cache_limit_bytes == -1
+    assert compiler.get_cache_size_bytes() == 0
+    schema = {"type": "integer"}
+    first = compiler.compile_json_schema(schema)
+    assert compiler.compile_json_schema('{"type": "integer"}') == first
+    assert compiler.compile_json_schema(schema, any_whitespace=False) != first
+    assert compiler.get_cache_size_bytes() > 0
+    compiler.clear_cache()
+    assert compiler.get_cache_size_bytes() == 0
+    assert compiler.compile_json_schema(schema) != first
+    assert grammask.GrammarMatcher(first).accept_string("12")  # lives on
+
+
+def test_cache_can_be_off(tokenizer_info):
+    compiler = grammask.GrammarCompiler(tokenizer_info, cache_enabled=False)
+    assert compiler.compile_regex("a") != compiler.compile_regex("a")
+    assert compiler.get_cache_size_bytes() == 0
+
+
+def test_cache_is_bounded(tokenizer_info):
+    limit = 400_000
+    compiler = grammask.GrammarCompiler(tokenizer_info, cache_limit_bytes=limit)
+    assert compiler.cache_limit_bytes == limit
+    first = compiler.compile_regex("first")
+    for i in range(400):
+        compiled = compiler.compile_regex(f"x{i}[a-z]*")
+        matcher = grammask.GrammarMatcher(compiled)
+        assert matcher.accept_string(f"x{i}abc")
+        assert compiler.get_cache_size_bytes() <= limit + compiled.memory_size_bytes
+    assert compiler.compile_regex("first") != first  # the least recently used went first
+
+
+def test_options_are_part_of_the_key(compiler):
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    compact = compiler.compile_json_schema(schema, any_whitespace=False)
+    spaced = compiler.compile_json_schema(schema)
+    relaxed = compiler.compile_json_schema(schema, strict_mode=False)
+    assert not grammask.GrammarMatcher(compact).accept_string('{ "a"')
+    assert grammask.GrammarMatcher(spaced).accept_string('{ "a"')
+    assert grammask.GrammarMatcher(relaxed).accept_string('{"a": 1, "b"')
+    assert not grammask.GrammarMatcher(spaced).accept_string('{"a": 1, "b"')
+
+
+def test_root_rule_is_part_of_the_key(compiler):
+    ebnf = 'root ::= "a"\nother ::= "b"'
+    assert grammask.GrammarMatcher(compiler.compile_grammar(ebnf)).accept_string("a")
+    other = compiler.compile_grammar(ebnf, root_rule_name="other")
+    assert grammask.GrammarMatcher(other).accept_string("b")
+
+
+def test_stats_and_precompute(compiler):
+    compiled = compiler.compile_json_schema({"type": "array", "items": {"type": "integer"}})
+    stats = compiled.stats()
+    assert set(stats) == {
+        "seconds",
+        "rules",
+        "nodes",
+        "states",
+        "sets",
+        "masks",
+        "memory_bytes",
+        "shortest_bytes",
+    }
+    assert stats["shortest_bytes"] == 2 and stats["seconds"] >= 0
+    calls = []
+    computed = compiled.precompute(2, max_states=1000, progress=lambda *n: calls.append(n))
+    assert computed > 0
+    assert compiled.stats()["masks"] >= stats["masks"] + 1
+    assert all(len(call) == 2 for call in calls)
+
+
+def test_precompute_arguments(compiler):
+    compiled = compiler.compile_regex("[ab]*c")
+    with pytest.raises(grammask.GrammaskError, match="threads"):
+        compiled.precompute(0)
+
+
+def test_compile_on_many_threads(tokenizer_info):
+    compiler = grammask.GrammarCompiler(tokenizer_info)
+    results, errors = [], []
+
+    def work(number):
+        try:
+            for i in range(20):
+                compiled = compiler.compile_json_schema({"type": "string", "maxLength": i})
+                results.append((i, compiled))
+                assert grammask.GrammarMatcher(compiled).accept_string('"' + "a" * i + '"')
+        except BaseException as error:  # pylint: disable=broad-except
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    by_bound = {}
+    for bound, compiled in results:
+        assert by_bound.setdefault(bound, compiled) == compiled  # one compilation for each
