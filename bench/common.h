@@ -41,12 +41,14 @@ inline std::string ReadFile(const std::string& path) {
 inline std::vector<std::string> MadeUpTokens(size_t size) {
   std::vector<std::string> tokens;
   for (int byte = 0; byte < 256; ++byte) tokens.emplace_back(1, static_cast<char>(byte));
-  static const char* const kPieces[] = {
-      "the", "ing", "tion", "er", "in", "on", "re", "at", "en", "ed", "is", "it", "al", "ar", "or",
-      "st", "se", "le", "ti", "ra", "ma", "co", "de", "pro", "com", "un", "e", "a", "s", "t"};
-  static const char* const kMarks[] = {"\"", "\":", "\",", "\"}", "{\"", "[", "]", "},", "  ", "\n",
-                                       ":", ", ", ".", "-", "_", "/", "\\", "\\n", "()", "=="};
-  static const char* const kOthers[] = {"\xC3\xA9", "\xC3\xBC", "\xE4\xB8\xAD", "\xE6\x96\x87",
+  static const char* const kPieces[] = {"the", "ing", "tion", "er", "in", "on", "re", "at",
+                                        "en",  "ed",  "is",   "it", "al", "ar", "or", "st",
+                                        "se",  "le",  "ti",   "ra", "ma", "co", "de", "pro",
+                                        "com", "un",  "e",    "a",  "s",  "t"};
+  static const char* const kMarks[] = {"\"", "\":", "\",", "\"}", "{\"", "[", "]",
+                                       "},", "  ",  "\n",  ":",   ", ",  ".", "-",
+                                       "_",  "/",   "\\",  "\\n", "()",  "=="};
+  static const char* const kOthers[] = {"\xC3\xA9", "\xC3\xBC", "\xE4\xB8\xAD",     "\xE6\x96\x87",
                                         "\xD0\xB0", "\xD0\xBD", "\xF0\x9F\x98\x80", "\xE2\x80\x94"};
   std::mt19937_64 random(1);
   const auto pick = [&](auto& list) { return list[random() % std::size(list)]; };
@@ -58,10 +60,14 @@ inline std::vector<std::string> MadeUpTokens(size_t size) {
       const auto kind = random() % 20;
       const size_t parts = 1 + random() % 4;
       for (size_t p = 0; p < parts; ++p) {
-        if (kind == 0) token += pick(kOthers);
-        else if (kind == 1) token += std::to_string(random() % 1000);
-        else if (kind == 2) token += pick(kMarks);
-        else token += pick(kPieces);
+        if (kind == 0)
+          token += pick(kOthers);
+        else if (kind == 1)
+          token += std::to_string(random() % 1000);
+        else if (kind == 2)
+          token += pick(kMarks);
+        else
+          token += pick(kPieces);
       }
       if (kind == 3) token += pick(kMarks);
       made.push_back(std::move(token));

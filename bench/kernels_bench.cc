@@ -18,10 +18,17 @@ std::vector<int32_t> MakeMask(int kind) {
   for (int32_t& word : mask) {
     const auto bits = static_cast<int32_t>(random());
     switch (kind) {
-      case 0: word = -1; break;
-      case 1: word = 0; break;
-      case 2: word = bits; break;
-      default: word = random() % 10 < 8 ? -1 : bits;
+      case 0:
+        word = -1;
+        break;
+      case 1:
+        word = 0;
+        break;
+      case 2:
+        word = bits;
+        break;
+      default:
+        word = random() % 10 < 8 ? -1 : bits;
     }
   }
   return mask;

@@ -44,12 +44,9 @@ class TermBuilder {
         rules_(grammar.rule_count()) {}
 
   StatusOr<TermId> Run() {
-    s_.clear_over_budget();
-    for (uint32_t i = 0; i < nodes_.size(); ++i) BuildRegular(NodeId(i));
-    if (s_.over_budget()) {
-      return ResourceExhausted(
-          "an intersection or complement has too many states to decide whether it is empty "
-          "(Limits::max_regular_states); simplify the pattern or raise the limit");
+    for (uint32_t i = 0; i < nodes_.size(); ++i) {
+      BuildRegular(NodeId(i));
+      if (s_.over_budget()) return TooManyStates(NodeId(i));
     }
     FindLengths();
     const RuleId root = g_.root();
@@ -59,7 +56,7 @@ class TermBuilder {
     }
     VisitComponents(root);
     if (s_.over_budget()) {
-      return ResourceExhausted("an intersection has too many states (Limits::max_regular_states)");
+      return TooManyStates(g_.rule_body(root));
     }
     const Rule& r = rules_[root.value];
     return r.proc.value != 0 ? s_.proc(r.proc).body : r.term;
@@ -87,6 +84,29 @@ class TermBuilder {
   };
 
   Node& at(NodeId id) { return nodes_[id.value]; }
+
+  // Names the first rule that holds `node`.
+  Status TooManyStates(NodeId node) {
+    for (uint32_t r = 0; r < rules_.size(); ++r) {
+      std::vector<NodeId> todo = {g_.rule_body(RuleId(r))};
+      std::vector<bool> seen(nodes_.size());
+      while (!todo.empty()) {
+        const NodeId id = todo.back();
+        todo.pop_back();
+        if (seen[id.value]) continue;
+        seen[id.value] = true;
+        if (id == node) {
+          return ResourceExhausted(
+              "rule \"" + g_.rule_name(RuleId(r)) +
+              "\": whether its patterns, lengths and exclusions (pattern, not, allOf) clash takes more "
+              "than limits.max_regular_states states to decide; use fewer or simpler ones, or raise "
+              "the limit");
+        }
+        for (NodeId c : g_.node(id).children) todo.push_back(c);
+      }
+    }
+    return ResourceExhausted("an intersection takes more than limits.max_regular_states states");
+  }
 
   void Measure(NodeId id, const NodeView& v) {
     Node& n = at(id);
@@ -452,7 +472,10 @@ class TermBuilder {
 
 StatusOr<TermId> BuildTerms(const Grammar& grammar, TermStore* store) {
   std::lock_guard lock(store->mutex());
-  return TermBuilder(grammar, store).Run();
+  store->BeginBuilding();
+  auto root = TermBuilder(grammar, store).Run();
+  store->EndBuilding();
+  return root;
 }
 
 }  // namespace grammask::internal

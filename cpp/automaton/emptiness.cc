@@ -7,8 +7,9 @@
 // learn their exact shortest length; when the search runs out, all states seen match nothing. So no
 // state that matches nothing is ever a target of an edge, and no mask leads into a dead end.
 //
-// Cost: a few states in practice; at most Limits::max_regular_states for one question, after which
-// the term is taken for not empty and over_budget() says so (compiling then fails).
+// Cost: a few states in practice; at most Limits::max_regular_states for all questions of one grammar
+// while it is built, and for one question later, after which the term is taken for not empty and
+// over_budget() says so (building then fails).
 //
 // Tests: tests/automaton/term_test.cc.
 #include <absl/container/flat_hash_map.h>
@@ -44,11 +45,12 @@ class EmptinessSearch {
         Settle(top.id, top.cost + *rest);
         return top.cost + *rest;
       }
-      if (seen_.size() > s_.limits_.max_regular_states) {
+      if (s_.search_left_ == 0) {
         s_.over_budget_ = true;
         s_.known_[start.value] = kUndecided;
         return s_.terms_[start.value].min_length;
       }
+      --s_.search_left_;
       Extend(top);
     }
     for (const auto& [id, visit] : seen_) s_.known_[id] = kEmptyLanguage;
@@ -146,6 +148,7 @@ TermId TermStore::Checked(TermId id) {
     over_budget_ |= it->second == kUndecided;  // asked in vain before
     return it->second == kEmptyLanguage ? Nothing() : id;
   }
+  if (!building_) search_left_ = limits_.max_regular_states;
   return EmptinessSearch(*this).Run(id).has_value() ? id : Nothing();
 }
 

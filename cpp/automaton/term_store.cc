@@ -29,11 +29,8 @@ constexpr size_t kMaxFlattened = 64;
 
 // A head of more parts than this stays one part: else groups nested on the left would be copied
 // once for every level around them.
-constexpr size_t kMaxRelinked = 64;
+constexpr size_t kMaxRelinked = 16;
 
-// Parts of an intersection over which it is not loosened: each bound costs a state and, for its
-// mask, a level of recursion.
-constexpr size_t kMaxLoosened = 8;
 
 uint64_t Saturate(uint64_t n) { return std::min(n, kMaxLength); }
 
@@ -445,85 +442,6 @@ size_t TermStore::memory_bytes() const {
   return memory_.bytes() + terms_.bytes() + procs_.bytes() + table_.size() * 8 +
          characters_.size() * 128 + byte_class_ids_.size() * 96 + multiple_ids_.size() * 48 +
          token_set_bytes_ + raw_.size() * 24 + known_.size() * 8;
-}
-
-TermId TermStore::FarTerm(TermId id) {
-  const Term& t = terms_[id.value];
-  if (!t.counted) return id;
-  const uint32_t far = t.far.load(std::memory_order_acquire);
-  if (far != 0) return TermId(far);
-  std::lock_guard lock(mutex_);
-  return MakeFar(id);
-}
-
-// Children before parents, on an explicit stack; each term's result is remembered in it.
-TermId TermStore::MakeFar(TermId id) {
-  std::vector<TermId> todo = {id};
-  auto far_of = [&](TermId t) {
-    const Term& term = terms_[t.value];
-    return term.counted ? TermId(term.far.load(std::memory_order_relaxed)) : t;
-  };
-  while (!todo.empty()) {
-    const TermId top = todo.back();
-    Term& t = terms_[top.value];
-    if (far_of(top).value != 0) {
-      todo.pop_back();
-      continue;
-    }
-    const size_t before = todo.size();
-    for (TermId c : t.children) {
-      if (far_of(c).value == 0) todo.push_back(c);
-    }
-    if (todo.size() > before) continue;
-    todo.pop_back();
-    absl::InlinedVector<TermId, 8> children;
-    for (TermId c : t.children) children.push_back(far_of(c));
-    TermId result = top;
-    switch (t.kind) {
-      case TermKind::kSequence:
-        result = Sequence(children[0], children[1]);
-        break;
-      case TermKind::kChoice:
-        result = Choice(children);
-        break;
-      case TermKind::kRepeat: {
-        // Within a token's length neither a lower bound of small_count + 1 nor an upper one over
-        // small_count can be reached, since each round takes a byte.
-        const bool far = t.b != kUnbounded && t.b > small_count_;
-        result = Repeat(children[0], std::min(t.a, small_count_ + 1), far ? kUnbounded : t.b);
-        break;
-      }
-      default:
-        break;
-    }
-    terms_[top.value].far.store(result.value, std::memory_order_release);
-  }
-  return far_of(id);
-}
-
-std::optional<TermStore::Loosened> TermStore::Loosen(TermId id) {
-  const Term& t = terms_[id.value];
-  const bool sequence = t.kind == TermKind::kSequence;
-  const TermId head = sequence ? t.children[0] : id;
-  const Term& h = terms_[head.value];
-  if (!h.regular || (h.kind != TermKind::kAnd && h.kind != TermKind::kRepeat)) return std::nullopt;
-  if (h.children.size() > kMaxLoosened) return std::nullopt;
-  absl::InlinedVector<TermId, 4> parts;
-  const Term* loop = nullptr;
-  for (TermId c : h.kind == TermKind::kAnd ? h.children : std::span<const TermId>(&head, 1)) {
-    const Term& part = terms_[c.value];
-    if (part.kind == TermKind::kRepeat && part.b != kUnbounded && loop == nullptr) {
-      loop = &part;
-    } else {
-      parts.push_back(c);
-    }
-  }
-  if (loop == nullptr) return std::nullopt;
-  std::lock_guard lock(mutex_);
-  parts.push_back(Repeat(loop->children[0], loop->a, kUnbounded));
-  TermId loose = And(parts);
-  if (sequence) loose = Sequence(loose, t.children[1]);
-  return Loosened{loose, loop->b};
 }
 
 std::string TermStore::ToString(TermId id) const {

@@ -165,6 +165,16 @@ class TermStore {
   };
   std::optional<Loosened> Loosen(TermId id);
 
+  // A part of a state's language that any number of X may be put in front of: what the state can
+  // still match after any X's includes it. Of a search, `X* "abc" X*`, it is the search itself,
+  // whatever has been read. Takes the lock.
+  struct Loop {
+    TermId x;
+    TermId part;    // matches some text; some of its texts the state may lack where `excluding`
+    bool excluding;  // finitely many texts are excluded from `part`
+  };
+  std::optional<Loop> FindLoop(TermId id);
+
   const Term& term(TermId id) const { return terms_[id.value]; }
   std::atomic<const void*>& attachment(TermId id) { return terms_[id.value].attachment; }
   const Proc& proc(ProcId id) const { return procs_[id.value]; }
@@ -177,6 +187,13 @@ class TermStore {
   // True once a question of emptiness went over Limits::max_regular_states; such a term is taken
   // for not empty. Lock.
   bool over_budget() const { return over_budget_; }
+  // Between these, all questions share one budget. Lock.
+  void BeginBuilding() {
+    building_ = true;
+    over_budget_ = false;
+    search_left_ = limits_.max_regular_states;
+  }
+  void EndBuilding() { building_ = false; }
   void clear_over_budget() { over_budget_ = false; }
 
   // For debugging and tests: the term as an expression.
@@ -198,6 +215,8 @@ class TermStore {
   TermId BuildCharacter(const CodePointSet& characters, bool json);
   TermId Utf8Term(const CodePointSet& characters);
   TermId MakeFar(TermId id);
+  std::optional<Loop> LoopOf(TermId id, int depth);
+  bool Includes(TermId whole, TermId part);
   void Grow();
 
   const Limits limits_;
@@ -222,7 +241,8 @@ class TermStore {
   // nothing.
   absl::flat_hash_map<uint32_t, const Expansion*> raw_;
   absl::flat_hash_map<uint32_t, uint8_t> known_;
-  bool over_budget_ = false;
+  bool over_budget_ = false, building_ = false;
+  size_t search_left_ = 0;  // states that the search for emptiness may still explore
 };
 
 }  // namespace grammask::internal

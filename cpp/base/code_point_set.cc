@@ -111,7 +111,7 @@ CodePointSet CodePointSet::Intersect(const CodePointSet& other) const {
 CodePointSet CodePointSet::Complement() const {
   CodePointSet out;
   out.ranges_.reserve(ranges_.size() + 2);
-  uint32_t next = 0;  // the first code point not yet decided
+  uint32_t next = 0;                          // the first code point not yet decided
   auto add = [&](uint32_t lo, uint32_t hi) {  // an absent stretch, lo <= hi, may hold surrogates
     if (lo < kSurrogateLo) out.ranges_.push_back({lo, std::min(hi, kSurrogateLo - 1)});
     if (hi > kSurrogateHi) out.ranges_.push_back({std::max(lo, kSurrogateHi + 1), hi});

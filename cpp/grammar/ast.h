@@ -96,8 +96,10 @@ class Grammar {
 
 // Builds one Grammar. Node functions never fail: they simplify (a sequence with kNothing is
 // kNothing, nested sequences and choices are flattened, neighbouring literals merge, a repeat of 1
-// is its child ...), hash-cons, and return an existing id where an equal node exists. Not
-// thread-safe. Once over limits.max_ast_nodes all functions return Nothing() and Finish fails.
+// is its child ...), hash-cons, and return an existing id where an equal node exists. Long nested
+// lists and literals may stay as they are, so that building one by one is linear. Not thread-safe.
+// Once over limits.max_ast_nodes all functions return Nothing() and Finish fails; references to
+// children and long texts and classes count too.
 class GrammarBuilder {
  public:
   explicit GrammarBuilder(const Limits& limits = {});

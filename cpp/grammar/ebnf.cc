@@ -79,8 +79,10 @@ Status EbnfParser::CheckHeader(uint32_t define) {
   }
   if (define > 1 && at(define - 1).kind == EbnfTokenKind::kClass &&
       at(define - 2).kind == EbnfTokenKind::kName) {
-    return Error(define - 1, "options of a rule, as in name[max_tokens=5], are not supported; "
-                 "remove them", StatusCode::kUnsupported);
+    return Error(define - 1,
+                 "options of a rule, as in name[max_tokens=5], are not supported; "
+                 "remove them",
+                 StatusCode::kUnsupported);
   }
   return Error(define, "::= needs the name of a rule before it");
 }
@@ -117,8 +119,9 @@ std::optional<std::string_view> EbnfParser::Nearest(std::string_view name) const
 Status EbnfParser::UndefinedRule(uint32_t token) const {
   std::string_view name = text(token);
   if (name.find_first_not_of('.') == std::string_view::npos) {
-    return Error(token, "a dot is no wildcard in a grammar; write [^\\n] for any character of a "
-                        "line, [^] for any at all, or Regex(\"...\")");
+    return Error(token,
+                 "a dot is no wildcard in a grammar; write [^\\n] for any character of a "
+                 "line, [^] for any at all, or Regex(\"...\")");
   }
   std::string what = "rule " + std::string(name) + " is not defined; ";
   if (std::optional<std::string_view> near = Nearest(name); near.has_value()) {
@@ -182,8 +185,9 @@ Status EbnfParser::ParseInlinedRules() {
       auto it = rule_index_.find(Key(text(i)));
       if (it == rule_index_.end() || states[it->second] == State::kDone) continue;
       if (states[it->second] == State::kOpen) {
-        return Error(i, "rule " + std::string(text(i)) + " calls itself and is used inside And or "
-                     "Not, which take only regular expressions; use a repetition instead");
+        return Error(i, "rule " + std::string(text(i)) +
+                            " calls itself and is used inside And or "
+                            "Not, which take only regular expressions; use a repetition instead");
       }
       states[it->second] = State::kOpen;
       stack.push_back({it->second, rules_[it->second].begin});

@@ -93,8 +93,9 @@ Status EbnfParser::ParseName(uint32_t* i) {
   uint32_t token = *i;
   if (std::optional<EbnfMacro> macro = MacroAt(token); macro.has_value()) {
     if (!IsPunct(token + 1, '(')) {
-      return Error(token, std::string(text(token)) + " is a macro and needs its arguments in "
-                   "parentheses, or a rule of that name must be defined");
+      return Error(token, std::string(text(token)) +
+                              " is a macro and needs its arguments in "
+                              "parentheses, or a rule of that name must be defined");
     }
     return ParseMacro(*macro, i);
   }
@@ -107,13 +108,16 @@ Status EbnfParser::ParseName(uint32_t* i) {
     return {};
   }
   if (!builder_.node(called.body).regular) {
-    return Error(token, "rule " + std::string(called.name) + " is used inside And or Not, which "
-                 "take only regular expressions, and it names tokens");
+    return Error(token, "rule " + std::string(called.name) +
+                            " is used inside And or Not, which "
+                            "take only regular expressions, and it names tokens");
   }
   int depth = boolean_frames_ + called.boolean_depth;
   if (depth > limits_.max_boolean_nesting) {
-    return Error(token, "And and Not are nested deeper than max_boolean_nesting = " +
-                 std::to_string(limits_.max_boolean_nesting), StatusCode::kResourceExhausted);
+    return Error(token,
+                 "And and Not are nested deeper than max_boolean_nesting = " +
+                     std::to_string(limits_.max_boolean_nesting),
+                 StatusCode::kResourceExhausted);
   }
   rule_->boolean_depth = std::max(rule_->boolean_depth, depth);
   elements_.push_back(called.body);
@@ -122,15 +126,19 @@ Status EbnfParser::ParseName(uint32_t* i) {
 
 Status EbnfParser::Open(Frame::Kind kind, uint32_t token) {
   if (frames_.size() > static_cast<size_t>(limits_.max_nesting)) {
-    return Error(token, "parentheses are nested deeper than max_nesting = " +
-                 std::to_string(limits_.max_nesting), StatusCode::kResourceExhausted);
+    return Error(
+        token,
+        "parentheses are nested deeper than max_nesting = " + std::to_string(limits_.max_nesting),
+        StatusCode::kResourceExhausted);
   }
   if (kind != Frame::Kind::kGroup) {
     ++boolean_frames_;
     rule_->boolean_depth = std::max(rule_->boolean_depth, boolean_frames_);
     if (boolean_frames_ > limits_.max_boolean_nesting) {
-      return Error(token, "And and Not are nested deeper than max_boolean_nesting = " +
-                   std::to_string(limits_.max_boolean_nesting), StatusCode::kResourceExhausted);
+      return Error(token,
+                   "And and Not are nested deeper than max_boolean_nesting = " +
+                       std::to_string(limits_.max_boolean_nesting),
+                   StatusCode::kResourceExhausted);
     }
   }
   frames_.push_back({kind, token, elements_.size(), alternatives_.size(), arguments_.size()});
@@ -161,7 +169,8 @@ Status EbnfParser::CloseArgument(uint32_t token) {
   }
   NodeId argument = CloseChoice();
   if (!builder_.node(argument).regular) {
-    return Error(frame.token, "the arguments of And and Not must be regular expressions; tokens "
+    return Error(frame.token,
+                 "the arguments of And and Not must be regular expressions; tokens "
                  "cannot stand there");
   }
   arguments_.push_back(argument);
@@ -194,7 +203,7 @@ Status EbnfParser::Close(uint32_t token) {
 Status EbnfParser::Quantify(uint32_t token, int64_t min, int64_t max) {
   if (elements_.size() == frames_.back().elements) {
     return Error(token, "there is nothing to repeat before " + std::string(text(token)) +
-                 "; put it after an element, or in quotes to match it as text");
+                            "; put it after an element, or in quotes to match it as text");
   }
   NodeId element = elements_.back();
   elements_.back() = builder_.Repeat(element, min, max);
@@ -209,8 +218,9 @@ StatusOr<int64_t> EbnfParser::ReadCount(uint32_t token, std::string_view digits)
     return Error(token, "a repetition is written {n}, {n,}, {n,m} or {,m} with whole numbers");
   }
   if (error == std::errc::result_out_of_range || count > limits_.max_repeat) {
-    return Error(token, "a repetition goes beyond max_repeat = " +
-                 std::to_string(limits_.max_repeat), StatusCode::kResourceExhausted);
+    return Error(token,
+                 "a repetition goes beyond max_repeat = " + std::to_string(limits_.max_repeat),
+                 StatusCode::kResourceExhausted);
   }
   return count;
 }

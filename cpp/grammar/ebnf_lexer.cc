@@ -17,9 +17,7 @@ namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool IsNameByte(char c) {
-  return IsLetter(c) || IsDigit(c) || c == '_' || c == '-' || c == '.';
-}
+bool IsNameByte(char c) { return IsLetter(c) || IsDigit(c) || c == '_' || c == '-' || c == '.'; }
 bool IsSpace(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
 }
@@ -69,15 +67,18 @@ class Lexer {
   Status Token(char c) {
     switch (c) {
       case '"':
-        return Delimited('"', EbnfTokenKind::kString, "this literal has no closing quote before "
+        return Delimited('"', EbnfTokenKind::kString,
+                         "this literal has no closing quote before "
                          "the end of the line; write a line break as \\n");
       case '[':
-        return Delimited(']', EbnfTokenKind::kClass, "this class has no closing ] before the end "
+        return Delimited(']', EbnfTokenKind::kClass,
+                         "this class has no closing ] before the end "
                          "of the line; write a line break as \\n, and ] itself as \\]");
       case '{':
         return Until('}', EbnfTokenKind::kBraces, "this { has no closing }");
       case '<':
-        return Until('>', EbnfTokenKind::kTokenRef, "this < has no closing >; a token is written "
+        return Until('>', EbnfTokenKind::kTokenRef,
+                     "this < has no closing >; a token is written "
                      "<[1000]> or <text>");
       case '!':
         if (source_.substr(pos_ + 1, 1) == "<") {
@@ -90,7 +91,14 @@ class Lexer {
           return {};
         }
         return Error("unexpected :; a rule is defined with ::=");
-      case '|': case '(': case ')': case '*': case '+': case '?': case ',': case '=':
+      case '|':
+      case '(':
+      case ')':
+      case '*':
+      case '+':
+      case '?':
+      case ',':
+      case '=':
         Push(EbnfTokenKind::kPunct, 1);
         return {};
       default:
@@ -278,8 +286,9 @@ StatusOr<ClassItems> ReadClass(std::string_view source, EbnfToken token, HexEsca
       GM_ASSIGN_OR_RETURN(hi, next());
     }
     if (lo > hi) {
-      return reader.Error(at, "this range ends before it begins; write the lower one first, and a "
-                              "dash that stands for itself as \\-");
+      return reader.Error(at,
+                          "this range ends before it begins; write the lower one first, and a "
+                          "dash that stands for itself as \\-");
     }
     items.ranges.push_back({lo, hi});
   }

@@ -63,8 +63,8 @@ Status EbnfParser::ParseMacro(EbnfMacro macro, uint32_t* i) {
     bool comma = IsPunct(*i, ',');
     bool named = IsPunct(*i, '=') || (*i > name + 2 && IsPunct(*i - 1, '='));
     if (!named && comma != expect_comma) {
-      return Error(*i, "the arguments of " + std::string(text(name)) +
-                   " are separated by single commas");
+      return Error(
+          *i, "the arguments of " + std::string(text(name)) + " are separated by single commas");
     }
     if (!comma) arguments.push_back(*i);
     expect_comma = !comma;
@@ -121,26 +121,27 @@ Status EbnfParser::ParseRegexMacro(std::span<const uint32_t> arguments, uint32_t
   RegexOptions options;
   for (size_t k = 1; k < arguments.size(); k += 3) {
     if (k + 2 >= arguments.size() || !IsPunct(arguments[k + 1], '=')) {
-      return Error(arguments[k], "after its pattern, Regex takes json_string=true and flags=\"is\"");
+      return Error(arguments[k],
+                   "after its pattern, Regex takes json_string=true and flags=\"is\"");
     }
     std::string_view key = text(arguments[k]), value = text(arguments[k + 2]);
     if (key == "json_string" && (value == "true" || value == "false")) {
-      options.encoding = value == "true" ? RegexOptions::Encoding::kJsonString
-                                         : RegexOptions::Encoding::kUtf8;
+      options.encoding =
+          value == "true" ? RegexOptions::Encoding::kJsonString : RegexOptions::Encoding::kUtf8;
     } else if (key == "flags" && at(arguments[k + 2]).kind == EbnfTokenKind::kString &&
                value.find_first_not_of("ismu", 1) == value.size() - 1) {
       options.ignore_case = value.find('i') != std::string_view::npos;
       options.dot_all = value.find('s') != std::string_view::npos;
       options.multi_line = value.find('m') != std::string_view::npos;
     } else {
-      return Error(arguments[k], "Regex has the options json_string=true, json_string=false, and "
+      return Error(arguments[k],
+                   "Regex has the options json_string=true, json_string=false, and "
                    "flags with letters of \"ismu\"");
     }
   }
   StatusOr<NodeId> node = ParseRegex(pattern, options, limits_, &builder_);
   if (!node.ok()) {
-    Status place = Error(arguments[0], "this regular expression is refused",
-                         node.status().code());
+    Status place = Error(arguments[0], "this regular expression is refused", node.status().code());
     return Status(place.code(), place.message() + "\n" + node.status().message());
   }
   elements_.push_back(*node);
@@ -160,7 +161,7 @@ Status EbnfParser::ParseMultiple(std::span<const uint32_t> arguments, uint32_t m
   }
   if (!good || values[0] == 0 || values[0] > kMostModulus || values[1] > kMostScale) {
     return Error(macro, "Multiple takes a modulus from 1 to " + std::to_string(kMostModulus) +
-                 " and, if any, a scale from 0 to " + std::to_string(kMostScale));
+                            " and, if any, a scale from 0 to " + std::to_string(kMostScale));
   }
   elements_.push_back(builder_.MultipleOf({values[0], static_cast<uint32_t>(values[1])}));
   return {};
@@ -179,13 +180,15 @@ StatusOr<TokenId> EbnfParser::ReadTokenId(uint32_t token, std::string_view digit
 
 StatusOr<TokenId> EbnfParser::FindToken(uint32_t token, std::string_view name) {
   if (!options_.find_token) {
-    return Error(token, "the token " + Printable(name) + " is named by its text, which needs a "
-                 "tokenizer; compile the grammar with one, or write its id, as in <[1000]>");
+    return Error(token,
+                 "the token " + Printable(name) +
+                     " is named by its text, which needs a "
+                     "tokenizer; compile the grammar with one, or write its id, as in <[1000]>");
   }
   std::optional<TokenId> id = options_.find_token(name);
   if (!id.has_value()) {
     return Error(token, "the tokenizer has no token " + Printable(name) +
-                 "; the text must be exactly that of one token");
+                            "; the text must be exactly that of one token");
   }
   return *id;
 }
@@ -214,8 +217,7 @@ Status EbnfParser::ParseTokens(std::span<const uint32_t> arguments, bool exclude
   for (uint32_t token : arguments) {
     TokenId id;
     if (at(token).kind == EbnfTokenKind::kString) {
-      GM_ASSIGN_OR_RETURN(std::string name,
-                          ReadEbnfString(source_, at(token), HexEscape::kByte));
+      GM_ASSIGN_OR_RETURN(std::string name, ReadEbnfString(source_, at(token), HexEscape::kByte));
       GM_ASSIGN_OR_RETURN(id, FindToken(token, name));
     } else {
       GM_ASSIGN_OR_RETURN(id, ReadTokenId(token, text(token)));

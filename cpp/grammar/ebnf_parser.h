@@ -18,7 +18,16 @@
 namespace grammask::internal {
 
 enum class EbnfMacro : uint8_t {
-  kBytes, kByteClass, kJsonText, kJsonClass, kAnd, kNot, kMultiple, kToken, kExcludeToken, kRegex,
+  kBytes,
+  kByteClass,
+  kJsonText,
+  kJsonClass,
+  kAnd,
+  kNot,
+  kMultiple,
+  kToken,
+  kExcludeToken,
+  kRegex,
   kUnsupported,
 };
 
@@ -27,12 +36,12 @@ std::optional<EbnfMacro> FindEbnfMacro(std::string_view name);
 
 struct EbnfRule {
   std::string_view name;
-  uint32_t name_token;      // where the definition stands
-  uint32_t begin, end;      // tokens of the body
+  uint32_t name_token;  // where the definition stands
+  uint32_t begin, end;  // tokens of the body
   RuleId id;
   NodeId body;
-  int boolean_depth = 0;    // And and Not inside one another, through inlined rules
-  bool inlined = false;     // named under And or Not
+  int boolean_depth = 0;  // And and Not inside one another, through inlined rules
+  bool inlined = false;   // named under And or Not
 };
 
 // Reads one text, once.

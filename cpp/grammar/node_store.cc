@@ -121,8 +121,8 @@ void NodeArena::Reserve(size_t bytes) {
 void* NodeArena::Allocate(size_t bytes) {
   size_t words = (bytes + 7) / 8;
   if (words > words_left_) {
-    size_t block = std::min(kFirstBlockWords << std::min<size_t>(blocks_.size(), 16),
-                            kLargestBlockWords);
+    size_t block =
+        std::min(kFirstBlockWords << std::min<size_t>(blocks_.size(), 16), kLargestBlockWords);
     Reserve(std::max(words, block) * 8);
   }
   uint64_t* piece = next_;

@@ -25,8 +25,9 @@ constexpr size_t kTextPerElement = 16;
 
 // Names that mean something else, or that the root takes.
 constexpr std::string_view kReserved[] = {
-    "root", "Bytes", "ByteClass", "JsonText", "JsonClass", "And", "Not", "Multiple", "Token",
-    "ExcludeToken", "Regex", "TagDispatch", "TokenTagDispatch", "Substring"};
+    "root",  "Bytes",       "ByteClass",        "JsonText", "JsonClass",
+    "And",   "Not",         "Multiple",         "Token",    "ExcludeToken",
+    "Regex", "TagDispatch", "TokenTagDispatch", "Substring"};
 
 void AppendHex(uint32_t value, int digits, std::string* out) {
   for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) {

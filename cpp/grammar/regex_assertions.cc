@@ -22,8 +22,8 @@
 namespace grammask::internal {
 namespace {
 
-constexpr size_t kMaxStates = 20'000;     // of a product
-constexpr size_t kMaxLoopStates = 128;    // of one loop of it
+constexpr size_t kMaxLoopStates = 128;    // of one loop of the graph
+constexpr size_t kMaxLabels = 100'000;    // made in solving it
 constexpr size_t kMaxAtoms = 32;          // kinds of previous character
 constexpr size_t kMaxTrackers = 60;       // lookbehinds longer than a character
 constexpr size_t kMaxOutcomes = 64;       // conditions that one lookbehind leaves ahead
@@ -33,6 +33,7 @@ constexpr size_t kMaxOutcomes = 64;       // conditions that one lookbehind leav
 // ---- The past ----
 
 RegexAssertions::PastId RegexAssertions::InternPast(Past past) {
+  language_.Charge(past.remaining.size());
   auto [it, is_new] = past_ids_.try_emplace(std::move(past), static_cast<PastId>(pasts_.size()));
   if (is_new) pasts_.push_back(it->first);
   return it->second;
@@ -167,28 +168,35 @@ std::optional<NodeId> RegexAssertions::Lookahead(uint32_t look, PastId past) {
 
 // ---- The product ----
 
-uint32_t RegexAssertions::InternState(const State& s, Product* product) {
-  auto [it, is_new] =
-      product->index.try_emplace(s, static_cast<uint32_t>(product->states.size()));
-  if (is_new) product->states.push_back(s);
-  return it->second;
+// Adds a step by `edge` from state `from`. `ahead`: the condition on what follows the step's label.
+void RegexAssertions::AddStep(uint32_t from, const RegexGraph::Edge& edge, NodeId label,
+                              PastId past, NodeId ahead, Product* product) {
+  if (ahead == builder_.Nothing()) return;
+  NodeId all = language_.All();
+  bool stays = product->Stays(from, edge);
+  State s{edge.to, Mask(past, product->needs[edge.to]), stays ? ahead : all};
+  auto [it, is_new] = product->index.try_emplace(s, static_cast<uint32_t>(product->states.size()));
+  if (is_new) {
+    product->states.push_back(s);
+    product->steps.emplace_back();
+    // The states of one component are the unknowns of one system of equations.
+    size_t& size = product->component_sizes[product->graph.component[s.vertex]];
+    if (++size > kMaxLoopStates) product->too_large = true;
+  }
+  if (!language_.Charge(1)) product->too_large = true;
+  product->steps[from].push_back({it->second, label, stays ? all : ahead});
 }
 
-// Steps over a label. `stays`: the edge does not leave its component, or conditions are kept.
-void RegexAssertions::AddLabelSteps(const State& s, const RegexGraph::Edge& edge, bool stays,
-                                    Needs needs, Product* product, std::vector<Step>* steps) {
-  struct Part {
-    NodeId text;
-    Past past;
-  };
+// Splits `label` by what is then known of the text so far, where that matters after it.
+std::optional<std::vector<RegexAssertions::Part>> RegexAssertions::SplitByPast(
+    NodeId label, const Past& past, Needs needs) {
   std::vector<Part> parts;
-  const Past past = pasts_[s.past];
   if ((needs.now & kPreviousBit) == 0) {
-    parts.push_back({edge.label, past});
+    parts.push_back({label, past});
   } else {
-    if (language_.Nullable(edge.label)) parts.push_back({builder_.Empty(), past});
+    if (language_.Nullable(label)) parts.push_back({builder_.Empty(), past});
     for (uint32_t atom = 1; atom < atoms_.size(); ++atom) {
-      NodeId text = language_.EndingIn(edge.label, atoms_[atom]);
+      NodeId text = language_.EndingIn(label, atoms_[atom]);
       if (text == builder_.Nothing()) continue;
       parts.push_back({text, past});
       parts.back().past.previous = atom;
@@ -215,32 +223,38 @@ void RegexAssertions::AddLabelSteps(const State& s, const RegexGraph::Edge& edge
       }
     }
     parts = std::move(split);
+    // Each part leads to a state of its own, so these are too many already.
+    if (parts.size() > kMaxLoopStates) return std::nullopt;
   }
-  for (Part& part : parts) {
-    PastId to_past = Mask(InternPast(std::move(part.past)), needs);
-    if (!stays) {
-      uint32_t to = InternState({edge.to, to_past, language_.All()}, product);
-      steps->push_back({to, part.text, s.ahead});
+  return parts;
+}
+
+bool RegexAssertions::AddLabelSteps(uint32_t from, const RegexGraph::Edge& edge,
+                                    Product* product) {
+  const State s = product->states[from];
+  const Past past = pasts_[s.past];
+  std::optional<std::vector<Part>> parts =
+      SplitByPast(edge.label, past, product->needs[edge.to]);
+  if (!parts.has_value()) return false;
+  for (Part& part : *parts) {
+    PastId to_past = InternPast(std::move(part.past));
+    if (!product->Stays(from, edge)) {
+      // The condition is on this step's label too.
+      AddStep(from, edge, part.text, to_past, s.ahead, product);
       continue;
     }
     for (const CharLanguage::Piece& piece : language_.Split(part.text, s.ahead)) {
-      if (piece.rest == builder_.Nothing()) continue;
-      uint32_t to = InternState({edge.to, to_past, piece.rest}, product);
-      steps->push_back({to, piece.text, language_.All()});
+      AddStep(from, edge, piece.text, to_past, piece.rest, product);
     }
   }
+  return true;
 }
 
-bool RegexAssertions::AddLookSteps(const State& s, const RegexGraph::Edge& edge, bool stays,
-                                   Needs needs, Product* product, std::vector<Step>* steps) {
+bool RegexAssertions::AddLookStep(uint32_t from, const RegexGraph::Edge& edge, Product* product) {
+  const State s = product->states[from];
   std::optional<NodeId> condition = LookCondition(edge.look, s.past);
   if (!condition.has_value()) return false;
-  NodeId ahead = language_.And(s.ahead, *condition);
-  if (ahead == builder_.Nothing()) return true;
-  NodeId all = language_.All();
-  uint32_t to =
-      InternState({edge.to, Mask(s.past, needs), stays ? ahead : all}, product);
-  steps->push_back({to, builder_.Empty(), stays ? all : ahead});
+  AddStep(from, edge, builder_.Empty(), s.past, language_.And(s.ahead, *condition), product);
   return true;
 }
 
@@ -283,32 +297,27 @@ std::vector<RegexAssertions::Needs> RegexAssertions::NeedsByVertex(const RegexGr
   return needs;
 }
 
-bool RegexAssertions::Explore(const RegexGraph& graph, PastId start, bool keep_ahead,
-                              Product* product) {
-  std::vector<Needs> needs = NeedsByVertex(graph);
-  PastId masked = Mask(start, needs[RegexGraph::kStart]);
-  InternState({RegexGraph::kStart, masked, language_.All()}, product);
-  for (size_t i = 0; i < product->states.size(); ++i) {
-    if (i > kMaxStates || language_.overflow()) return false;
-    const State s = product->states[i];
-    std::vector<Step> steps;
-    for (const RegexGraph::Edge& edge : graph.out[s.vertex]) {
-      bool stays = keep_ahead || graph.component[edge.to] == graph.component[s.vertex];
-      Needs to_needs = needs[edge.to];
-      if (!edge.is_look) {
-        AddLabelSteps(s, edge, stays, to_needs, product, &steps);
-      } else if (!AddLookSteps(s, edge, stays, to_needs, product, &steps)) {
-        return false;
-      }
+bool RegexAssertions::Explore(PastId start, Product* product) {
+  const RegexGraph& graph = product->graph;
+  product->needs = NeedsByVertex(graph);
+  product->component_sizes.resize(graph.components);
+  PastId masked = Mask(start, product->needs[RegexGraph::kStart]);
+  product->states.push_back({RegexGraph::kStart, masked, language_.All()});
+  product->steps.emplace_back();
+  product->index.emplace(product->states[0], 0);
+  for (uint32_t i = 0; i < product->states.size(); ++i) {
+    for (const RegexGraph::Edge& edge : graph.out[product->states[i].vertex]) {
+      bool added = edge.is_look ? AddLookStep(i, edge, product) : AddLabelSteps(i, edge, product);
+      if (!added) return false;
     }
-    product->steps.push_back(std::move(steps));
+    if (product->too_large) return false;
   }
-  return !language_.overflow();
+  return language_.Charge(1);
 }
 
-// The texts from the start to a final state; only to those with `final_ahead`, where it is given.
-std::optional<NodeId> RegexAssertions::Solve(const RegexGraph& graph, const Product& product,
-                                             std::optional<NodeId> final_ahead) {
+// The texts from the start to the final states with the condition `final_ahead`.
+std::optional<NodeId> RegexAssertions::Solve(const Product& product, NodeId final_ahead) {
+  const RegexGraph& graph = product.graph;
   size_t count = product.states.size();
   auto component = [&](uint32_t state) { return graph.component[product.states[state].vertex]; };
   std::vector<std::vector<uint32_t>> members(graph.components);
@@ -323,15 +332,14 @@ std::optional<NodeId> RegexAssertions::Solve(const RegexGraph& graph, const Prod
   std::vector<NodeId> solution(count, builder_.Nothing());
   std::vector<uint32_t> row(count);
   for (const std::vector<uint32_t>& group : members) {
-    if (group.size() > kMaxLoopStates) return std::nullopt;
-    LanguageEquations equations(&builder_, group.size(), /*reversed=*/false, language_.budget());
+    LanguageEquations equations(&builder_, group.size(), /*reversed=*/false);
     for (uint32_t r = 0; r < group.size(); ++r) row[group[r]] = r;
     std::vector<uint32_t> wanted;
     for (uint32_t r = 0; r < group.size(); ++r) {
       uint32_t i = group[r];
       if (entered[i]) wanted.push_back(r);
       const State& s = product.states[i];
-      if (s.vertex == RegexGraph::kFinal && s.ahead == final_ahead.value_or(s.ahead)) {
+      if (s.vertex == RegexGraph::kFinal && s.ahead == final_ahead) {
         equations.AddConstant(r, builder_.Empty());
       }
       for (const Step& step : product.steps[i]) {
@@ -343,11 +351,12 @@ std::optional<NodeId> RegexAssertions::Solve(const RegexGraph& graph, const Prod
         }
       }
     }
-    std::optional<std::vector<NodeId>> values = equations.Solve(wanted);
-    if (!values.has_value()) return std::nullopt;
+    size_t max_labels = kMaxLabels;
+    std::optional<std::vector<NodeId>> values = equations.Solve(wanted, &max_labels);
+    if (!values.has_value() || !language_.Charge(kMaxLabels - max_labels)) return std::nullopt;
     for (size_t w = 0; w < wanted.size(); ++w) solution[group[wanted[w]]] = (*values)[w];
   }
-  if (language_.overflow()) return std::nullopt;
+  if (!language_.Charge(count)) return std::nullopt;
   return solution[0];
 }
 
@@ -356,8 +365,8 @@ std::optional<NodeId> RegexAssertions::Solve(const RegexGraph& graph, const Prod
 std::optional<std::vector<RegexAssertions::Outcome>> RegexAssertions::Run(const RegexGraph& graph,
                                                                           PastId start,
                                                                           bool keep_ahead) {
-  Product product;
-  if (!Explore(graph, start, keep_ahead, &product)) return std::nullopt;
+  Product product{.graph = graph, .keep_ahead = keep_ahead};
+  if (!Explore(start, &product)) return std::nullopt;
   std::vector<NodeId> aheads;
   if (!keep_ahead) aheads.push_back(language_.All());
   for (const State& s : product.states) {
@@ -367,7 +376,7 @@ std::optional<std::vector<RegexAssertions::Outcome>> RegexAssertions::Run(const 
   if (aheads.size() > kMaxOutcomes) return std::nullopt;
   std::vector<Outcome> outcomes;
   for (NodeId ahead : aheads) {
-    std::optional<NodeId> text = Solve(graph, product, ahead);
+    std::optional<NodeId> text = Solve(product, ahead);
     if (!text.has_value()) return std::nullopt;
     outcomes.push_back({*text, ahead});
   }

@@ -74,9 +74,25 @@ class RegexAssertions {
     NodeId condition;  // on all the text to come, label included
   };
   struct Product {
-    std::vector<State> states;  // the first is the start
-    std::vector<std::vector<Step>> steps;
-    absl::flat_hash_map<State, uint32_t> index;
+    const RegexGraph& graph;
+    bool keep_ahead;                      // conditions stay with the states, also between loops
+    std::vector<Needs> needs = {};        // by vertex
+    std::vector<State> states = {};       // the first is the start
+    std::vector<std::vector<Step>> steps = {};
+    absl::flat_hash_map<State, uint32_t> index = {};
+    std::vector<size_t> component_sizes = {};  // states by component of the graph
+    bool too_large = false;
+
+    // Whether a condition on the text to come is carried over the edge, not imposed on the rest.
+    bool Stays(uint32_t from, const RegexGraph::Edge& edge) const {
+      return keep_ahead ||
+             graph.component[states[from].vertex] == graph.component[edge.to];
+    }
+  };
+  // Some of a label's texts, and the past after them.
+  struct Part {
+    NodeId text;
+    Past past;
   };
   struct Outcome {
     NodeId text;
@@ -92,14 +108,13 @@ class RegexAssertions {
   std::vector<Needs> NeedsByVertex(const RegexGraph& graph);
 
   std::optional<std::vector<Outcome>> Run(const RegexGraph& graph, PastId start, bool keep_ahead);
-  bool Explore(const RegexGraph& graph, PastId start, bool keep_ahead, Product* product);
-  void AddLabelSteps(const State& s, const RegexGraph::Edge& edge, bool stays, Needs needs,
-                     Product* product, std::vector<Step>* steps);
-  bool AddLookSteps(const State& s, const RegexGraph::Edge& edge, bool stays, Needs needs,
-                    Product* product, std::vector<Step>* steps);
-  uint32_t InternState(const State& s, Product* product);
-  std::optional<NodeId> Solve(const RegexGraph& graph, const Product& product,
-                              std::optional<NodeId> final_ahead);
+  bool Explore(PastId start, Product* product);
+  void AddStep(uint32_t from, const RegexGraph::Edge& edge, NodeId label, PastId past,
+               NodeId ahead, Product* product);
+  std::optional<std::vector<Part>> SplitByPast(NodeId label, const Past& past, Needs needs);
+  bool AddLabelSteps(uint32_t from, const RegexGraph::Edge& edge, Product* product);
+  bool AddLookStep(uint32_t from, const RegexGraph::Edge& edge, Product* product);
+  std::optional<NodeId> Solve(const Product& product, NodeId final_ahead);
 
   std::optional<NodeId> LookCondition(uint32_t look, PastId past);
   std::optional<NodeId> Lookahead(uint32_t look, PastId past);

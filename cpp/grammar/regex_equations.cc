@@ -8,6 +8,7 @@
 // Tests: tests/grammar/regex_test.cc.
 #include "grammar/regex_equations.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace grammask::internal {
@@ -42,7 +43,7 @@ uint32_t LanguageEquations::CheapestRow() const {
   return best;
 }
 
-bool LanguageEquations::Eliminate(uint32_t k) {
+bool LanguageEquations::Eliminate(uint32_t k, size_t* max_labels) {
   Row& row = rows_[k];
   auto loop = row.labels.find(k);
   row.star = loop == row.labels.end() ? builder_->Empty() : builder_->Star(loop->second);
@@ -51,8 +52,8 @@ bool LanguageEquations::Eliminate(uint32_t k) {
   for (uint32_t i : row.users) {
     auto use = rows_[i].labels.find(k);
     if (rows_[i].eliminated || use == rows_[i].labels.end()) continue;
-    if (*budget_ <= row.labels.size()) return false;
-    *budget_ -= row.labels.size() + 1;
+    *max_labels -= std::min(*max_labels, row.labels.size() + 1);
+    if (*max_labels == 0) return false;
     NodeId before = Join(use->second, row.star);
     rows_[i].labels.erase(use);
     for (auto [j, label] : row.labels) AddLabel(i, j, Join(before, label));
@@ -61,13 +62,14 @@ bool LanguageEquations::Eliminate(uint32_t k) {
   return true;
 }
 
-std::optional<std::vector<NodeId>> LanguageEquations::Solve(std::span<const uint32_t> wanted) {
+std::optional<std::vector<NodeId>> LanguageEquations::Solve(
+    std::span<const uint32_t> wanted, size_t* max_labels) {
   for (uint32_t i : wanted) rows_[i].wanted = true;
   std::vector<uint32_t> order;
   order.reserve(rows_.size());
   for (size_t n = 0; n < rows_.size(); ++n) {
     order.push_back(CheapestRow());
-    if (!Eliminate(order.back())) return std::nullopt;
+    if (!Eliminate(order.back(), max_labels)) return std::nullopt;
   }
   // The labels left in a row lead to rows that went later: wanted ones, for a wanted row.
   std::vector<NodeId> solution(rows_.size(), builder_->Nothing());

@@ -16,15 +16,15 @@ namespace grammask::internal {
 // l_ij X_j. Labels l and constants t are nodes of `builder` and grow by union.
 class LanguageEquations {
  public:
-  // `budget`: how many labels the solution may make, counted down.
-  LanguageEquations(GrammarBuilder* builder, size_t size, bool reversed, size_t* budget)
-      : builder_(builder), reversed_(reversed), budget_(budget), rows_(size) {}
+  LanguageEquations(GrammarBuilder* builder, size_t size, bool reversed)
+      : builder_(builder), reversed_(reversed), rows_(size) {}
 
   void AddLabel(uint32_t i, uint32_t j, NodeId label);
   void AddConstant(uint32_t i, NodeId constant);
-  // The least solution for the variables `wanted`, in their order; nullopt over the budget. Call it
-  // once. At worst it makes the cube of the size in labels; on chains a few for each variable.
-  std::optional<std::vector<NodeId>> Solve(std::span<const uint32_t> wanted);
+  // The least solution for the variables `wanted`, in their order. Call it once. At worst it makes
+  // the cube of the size in labels; on chains a few for each variable. They are counted down from
+  // *max_labels; nullopt where that reaches 0.
+  std::optional<std::vector<NodeId>> Solve(std::span<const uint32_t> wanted, size_t* max_labels);
 
  private:
   struct Row {
@@ -40,11 +40,10 @@ class LanguageEquations {
     return reversed_ ? builder_->Sequence({x, label}) : builder_->Sequence({label, x});
   }
   uint32_t CheapestRow() const;
-  bool Eliminate(uint32_t k);
+  bool Eliminate(uint32_t k, size_t* max_labels);
 
   GrammarBuilder* builder_;
   bool reversed_;
-  size_t* budget_;
   std::vector<Row> rows_;
 };
 

@@ -97,6 +97,7 @@ Result CharLanguage::Evaluate(NodeId root, absl::flat_hash_map<Key, Result>* mem
                               const Step& step) {
   std::vector<NodeId> stack = {root};
   while (!stack.empty()) {
+    if (!Charge(1)) return Result{};
     NodeId id = stack.back();
     size_t before = stack.size();
     auto get = [&](NodeId child) -> std::optional<Result> {
@@ -131,6 +132,7 @@ std::optional<std::vector<NodeId>> CharLanguage::GetOuter(std::span<const NodeId
     if (!Nullable(part)) break;
   }
   if (values.size() < asked) return std::nullopt;
+  Charge(asked * parts.size());
   return values;
 }
 
@@ -154,13 +156,15 @@ struct NullableStep {
       }
       case NodeKind::kChoice:
       case NodeKind::kSequence:
-      case NodeKind::kAnd:
+      case NodeKind::kAnd: {
+        bool missing = false;
         for (NodeId child : n.children) {
           std::optional<bool> value = get(child);
-          if (!value.has_value()) return std::nullopt;
-          if (*value == (n.kind == NodeKind::kChoice)) return *value;
+          if (value.has_value() && *value == (n.kind == NodeKind::kChoice)) return *value;
+          missing |= !value.has_value();
         }
-        return n.kind != NodeKind::kChoice;
+        return missing ? std::nullopt : std::optional(n.kind != NodeKind::kChoice);
+      }
       default: return false;
     }
   }
@@ -331,7 +335,7 @@ std::vector<CodePointSet> CharLanguage::FirstAtoms(NodeId id) {
   auto visit = [&](NodeId child) {
     if (seen.insert(child).second) pending.push_back(child);
   };
-  while (!pending.empty() && atoms.size() <= kMaxAtoms) {
+  while (!pending.empty() && atoms.size() <= kMaxAtoms && Charge(atoms.size())) {
     NodeView n = builder_->node(pending.back());
     pending.pop_back();
     if (IsLiteral(n.kind)) Refine(CodePointSet::Of(FirstChar(n.text).code_point), &atoms);
@@ -341,7 +345,7 @@ std::vector<CodePointSet> CharLanguage::FirstAtoms(NodeId id) {
       if (n.kind == NodeKind::kSequence && !Nullable(child)) break;
     }
   }
-  if (atoms.size() > kMaxAtoms) overflow_ = true;
+  if (atoms.size() > kMaxAtoms) budget_ = 0;
   return atoms;
 }
 
@@ -383,23 +387,24 @@ std::span<const CharLanguage::Piece> CharLanguage::Paths(NodeId id) {
     NodeId label;
   };
   std::vector<Edge> edges;
-  for (uint32_t from = 0; from < states.size() && !overflow_; ++from) {
+  for (uint32_t from = 0; from < states.size() && Charge(1); ++from) {
     for (const Residual& r : Residuals(states[from])) {
       auto [it, is_new] = index.try_emplace(r.rest, static_cast<uint32_t>(states.size()));
       if (is_new) states.push_back(r.rest);
       edges.push_back({from, it->second, Chars(r.first)});
     }
-    if (states.size() > kMaxRemainders) overflow_ = true;
+    if (states.size() > kMaxRemainders) budget_ = 0;
   }
   std::vector<Piece> paths;
-  if (!overflow_) {
-    LanguageEquations equations(builder_, states.size(), /*reversed=*/true, &budget_);
+  if (Charge(states.size())) {
+    LanguageEquations equations(builder_, states.size(), /*reversed=*/true);
     std::vector<uint32_t> wanted;
     for (uint32_t i = 0; i < states.size(); ++i) wanted.push_back(i);
     for (const Edge& e : edges) equations.AddLabel(e.to, e.from, e.label);
     equations.AddConstant(0, builder_->Empty());
-    std::optional<std::vector<NodeId>> texts = equations.Solve(wanted);
-    if (!texts.has_value()) overflow_ = true;
+    size_t max_labels = budget_;
+    std::optional<std::vector<NodeId>> texts = equations.Solve(wanted, &max_labels);
+    Charge(budget_ - max_labels);
     for (uint32_t i = 0; texts.has_value() && i < states.size(); ++i) {
       paths.push_back({(*texts)[i], states[i]});
     }

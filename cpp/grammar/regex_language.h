@@ -2,6 +2,7 @@
 #ifndef GRAMMASK_GRAMMAR_REGEX_LANGUAGE_H_
 #define GRAMMASK_GRAMMAR_REGEX_LANGUAGE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -62,10 +63,13 @@ class CharLanguage {
   // The texts of `text` that are in `language`, and those that are not.
   std::pair<NodeId, NodeId> SplitByMembership(NodeId text, NodeId language);
 
-  // True once some language had too many residuals to be taken apart. Results are then useless.
-  bool overflow() const { return overflow_; }
-  // How many more labels equations about these languages may make.
-  size_t* budget() { return &budget_; }
+  // Counts `work` (nodes or references made) against the budget of this object. False, from then
+  // on and here, when it is spent, or when some language had too many residuals to be taken apart.
+  // Results are useless then.
+  bool Charge(size_t work) {
+    budget_ -= std::min(work, budget_);
+    return budget_ > 0;
+  }
 
  private:
   struct RestrictKey {
@@ -99,8 +103,7 @@ class CharLanguage {
   RegexOptions::Encoding encoding_;
   GrammarBuilder* builder_;
   NodeId all_;
-  bool overflow_ = false;
-  size_t budget_ = 100'000;
+  size_t budget_ = 4'000'000;
   absl::flat_hash_map<NodeId, bool> nullable_;
   absl::flat_hash_map<RestrictKey, NodeId> restricted_;
   absl::flat_hash_map<std::pair<NodeId, uint32_t>, NodeId> after_;

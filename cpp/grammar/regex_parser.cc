@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "base/utf8.h"
 #include "grammar/regex_chars.h"
 #include "grammar/unicode_tables.h"
@@ -90,6 +91,9 @@ class Parser {
   std::vector<Group> groups_;           // open ones; the first is the whole pattern
   std::vector<uint32_t> items_;         // of unfinished alternatives
   std::vector<uint32_t> alternatives_;  // of open groups
+  // Indices of tree_.sets: by character in ignore_case, and by the text of a \w or \p{..}.
+  absl::flat_hash_map<uint32_t, uint32_t> case_variants_;
+  absl::flat_hash_map<std::pair<std::string_view, bool>, uint32_t> escape_sets_;
   size_t text_begin_ = 0;     // tree_.text from here is a literal that is not an item yet
   size_t text_offset_ = 0;    // where in the pattern it began
   int look_depth_ = 0;
@@ -214,13 +218,19 @@ void Parser::FlushText() {
 
 // Literals run together, except that a quantifier takes only the last character.
 void Parser::AddCharacter(uint32_t c, size_t offset) {
-  bool surrogate = c >= 0xD800 && c <= 0xDFFF;
-  CodePointSet set;
-  if (flags_.ignore_case && !surrogate) set = CloseUnderCaseFolding(CodePointSet::Of(c));
-  if (surrogate || set.size() > 1) {
+  if (c >= 0xD800 && c <= 0xDFFF) {
     FlushText();
-    Push(AddSet(RegexKind::kChars, std::move(set), offset));
+    Push(AddSet(RegexKind::kChars, CodePointSet(), offset));
     return;
+  }
+  if (flags_.ignore_case) {
+    auto [variants, is_new] = case_variants_.try_emplace(c, tree_.sets.size());
+    if (is_new) tree_.sets.push_back(CloseUnderCaseFolding(CodePointSet::Of(c)));
+    if (tree_.sets[variants->second].size() > 1) {
+      FlushText();
+      Push(Add({.kind = RegexKind::kChars, .first = variants->second, .offset = offset}));
+      return;
+    }
   }
   if (QuantifierFollows()) FlushText();
   if (text_begin_ == tree_.text.size()) text_offset_ = offset;
@@ -450,8 +460,14 @@ Status Parser::ParseBackslash() {
     AddCharacter(*atom.code_point, start);
   } else {
     FlushText();
-    if (flags_.ignore_case) atom.set = CloseUnderCaseFolding(atom.set);
-    Push(AddSet(RegexKind::kChars, std::move(atom.set), start));
+    std::string_view escape = pattern_.substr(start, in_.pos - start);
+    auto [known, is_new] =
+        escape_sets_.try_emplace({escape, flags_.ignore_case}, tree_.sets.size());
+    if (is_new) {
+      if (flags_.ignore_case) atom.set = CloseUnderCaseFolding(atom.set);
+      tree_.sets.push_back(std::move(atom.set));
+    }
+    Push(Add({.kind = RegexKind::kChars, .first = known->second, .offset = start}));
   }
   return QuantifierFollows() ? ApplyQuantifier() : Status();
 }

@@ -253,10 +253,14 @@ void Simplifier::MergeClasses() {
   size_t counts[3] = {};
   auto index = [&](NodeId id) {
     switch (kind(id)) {
-      case NodeKind::kByteClass: return 0;
-      case NodeKind::kClass: return 1;
-      case NodeKind::kJsonClass: return 2;
-      default: return 3;
+      case NodeKind::kByteClass:
+        return 0;
+      case NodeKind::kClass:
+        return 1;
+      case NodeKind::kJsonClass:
+        return 2;
+      default:
+        return 3;
     }
   };
   for (NodeId id : list_) {

@@ -73,10 +73,10 @@ class Simplifier {
   // A sequence joins neighbouring literals: the text that waits to be appended to `list_`.
   std::string literal_;
   NodeKind literal_kind_ = NodeKind::kBytes;
-  NodeId literal_node_;       // the only node that it came from, while literal_parts_ is 1
-  size_t literal_parts_ = 0;  // how many nodes it came from
+  NodeId literal_node_;        // the only node that it came from, while literal_parts_ is 1
+  size_t literal_parts_ = 0;   // how many nodes it came from
   size_t longest_joined_ = 0;  // a part with more bytes stays a literal of its own
-  bool has_empty_ = false;    // of a choice
+  bool has_empty_ = false;     // of a choice
 };
 
 }  // namespace grammask::internal

@@ -15,11 +15,11 @@ enum class LogitFormat : uint8_t { kFloat32, kFloat16, kBFloat16, kFloat64 };
 // words) from one row to the next. Rows of either array must not overlap.
 struct MaskedRows {
   LogitFormat format;
-  void* logits;            // aligned as its format wants
+  void* logits;  // aligned as its format wants
   int64_t logits_stride;
-  const int32_t* mask;     // column c is allowed when bit (c & 31) of word (c >> 5) is set
+  const int32_t* mask;  // column c is allowed when bit (c & 31) of word (c >> 5) is set
   int64_t mask_stride;
-  int64_t columns;         // only the first `columns` of each row are read or written
+  int64_t columns;  // only the first `columns` of each row are read or written
 };
 
 // Sets the refused ones among the first `columns` logits of rows [0, row_count) to minus infinity.

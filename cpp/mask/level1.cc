@@ -36,13 +36,7 @@ struct MaskCache::Draft {
   std::vector<uint32_t> escapes;  // nodes of the vocabulary's trie
   std::vector<std::pair<std::string_view, TokenId>> residues;  // of slices' other tokens
   std::vector<WalkLevel> stack;
-  uint64_t reach = UINT64_MAX;
-};
-
-// A state that loops on X: X{min,max} and then `rest`.
-struct MaskCache::Loop {
-  TermId x, rest;
-  int64_t max;
+  uint64_t reach = UINT64_MAX;  // see Level1
 };
 
 MaskCache::MaskCache(std::shared_ptr<const Vocab> vocab, SetTable* sets,
@@ -69,20 +63,25 @@ const Level1& MaskCache::OfState(TermId state) {
 
 // The mask of a state that is its own far state.
 const Level1* MaskCache::Make(TermId state) {
-  Draft draft;
-  if (TakeSlice(state, &draft)) return Store(draft);
+  {
+    Draft draft;
+    if (TakeSlice(state, &draft)) return Store(draft);
+  }
   // A bound that no token of this state comes near, such as maxLength beside a pattern.
   if (const auto loosened = terms_.Loosen(state)) {
     const Level1& loose = OfState(loosened->state);
     if (loose.reach <= static_cast<uint64_t>(loosened->bound)) return &loose;
   }
+  Draft draft;
   WalkState(state, &draft);
   return Store(draft);
 }
 
-void MaskCache::WalkState(TermId state, Draft* draft) {
-  const auto nodes = vocab_->nodes();
-  const auto tokens = vocab_->trie_tokens();
+// Walks a trie from `state` with an unknown context: what it accepts, at which nodes it escapes, and
+// how far it reaches.
+template <class RootChild>
+void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, std::span<const TokenId> tokens,
+                     RootChild&& root_child, Draft* draft) {
   uint64_t reach = 0;
   // The set met last, which in a loop is the same again and again.
   SetId last;
@@ -110,7 +109,7 @@ void MaskCache::WalkState(TermId state, Draft* draft) {
   for (const ByteEdge& edge : terms_.Expand(state).bytes) {
     SetId set;
     for (int b = edge.lo; b <= edge.hi; ++b) {
-      const uint32_t child = vocab_->root_child(static_cast<uint8_t>(b));
+      const uint32_t child = root_child(static_cast<uint8_t>(b));
       if (child == 0) continue;
       if (set == SetTable::Dead()) set = sets_.InUnknownContext(edge.to);
       visit(child, set);
@@ -120,34 +119,32 @@ void MaskCache::WalkState(TermId state, Draft* draft) {
   draft->reach = reach;
 }
 
-bool MaskCache::FindLoop(TermId state, Loop* loop) const {
-  const Term& t = terms_.term(state);
-  TermId head = state;
-  loop->rest = TermStore::Empty();
-  if (t.kind == TermKind::kSequence) {
-    head = t.children[0];
-    loop->rest = t.children[1];
-  }
-  const Term* h = &terms_.term(head);
-  if (h->kind == TermKind::kAnd) {
-    // X* less finitely many texts: always something left, so it takes what X* takes.
-    const Term* repeat = nullptr;
-    for (TermId c : h->children) {
-      const Term& part = terms_.term(c);
-      if (part.kind == TermKind::kNot && terms_.term(part.children[0]).finite) continue;
-      if (part.kind != TermKind::kRepeat || part.b != kUnbounded || repeat != nullptr) return false;
-      repeat = &part;
-    }
-    if (repeat == nullptr) return false;
-    h = repeat;
-  }
-  if (h->kind != TermKind::kRepeat) return false;
-  loop->x = h->children[0];
-  loop->max = h->b;
-  return true;
+void MaskCache::WalkState(TermId state, Draft* draft) {
+  Walk(state, vocab_->nodes(), vocab_->trie_tokens(),
+       [&](uint8_t byte) { return vocab_->root_child(byte); }, draft);
 }
 
-Slice* MaskCache::SliceOf(TermId x, bool likely) {
+void MaskCache::WalkOthers(TermId state, const Slice& slice, Draft* draft) {
+  const TokenTrie& others = slice.others();
+  if (others.empty()) return;
+  Walk(state, others.nodes, others.tokens, [&](uint8_t byte) { return slice.root_child(byte); },
+       draft);
+  for (uint32_t i : draft->escapes) {
+    for (uint32_t t = others.nodes[i + 1].tokens; t < others.nodes[others.nodes[i].end].tokens; ++t) {
+      const TokenId token = others.tokens[t];
+      draft->residues.push_back({vocab_->bytes(token).substr(others.nodes[i].depth), token});
+    }
+  }
+  draft->escapes.clear();
+}
+
+// The slice of X, where it is worth having: X reads most bytes, or (where counts make many states of
+// one loop) it is asked for again and again.
+Slice* MaskCache::SliceFor(TermId x, bool bounded) {
+  ByteSet first;
+  for (const ByteEdge& e : terms_.Expand(x).bytes) first.AddRange(e.lo, e.hi);
+  const bool likely = first.size() >= kWideLoop;
+  if (!likely && (first.size() < kLoop || !bounded)) return nullptr;
   std::lock_guard lock(slice_mutex_);
   if (auto it = slices_.find(x.value); it != slices_.end()) return it->second.get();
   std::shared_ptr<Slice> slice = slice_store_->Get(*vocab_, &terms_, x, likely);
@@ -157,61 +154,40 @@ Slice* MaskCache::SliceOf(TermId x, bool likely) {
 }
 
 bool MaskCache::TakeSlice(TermId state, Draft* draft) {
-  Loop loop;
-  if (!FindLoop(state, &loop)) return false;
-  ByteSet first;
-  for (const ByteEdge& e : terms_.Expand(loop.x).bytes) first.AddRange(e.lo, e.hi);
-  const bool likely = first.size() >= kWideLoop;
-  if (!likely && (first.size() < kLoop || loop.max == kUnbounded)) return false;
-  Slice* slice = SliceOf(loop.x, likely);
+  const Term& t = terms_.term(state);
+  const bool sequence = t.kind == TermKind::kSequence;
+  const Term& head = sequence ? terms_.term(t.children[0]) : t;
+  if (head.kind == TermKind::kRepeat && head.b != kUnbounded) {
+    Slice* slice = SliceFor(head.children[0], true);
+    if (slice == nullptr) return false;
+    if (head.b < slice->longest()) {
+      // Tokens of more X than are left must be refused: nothing after the loop may read an X, and
+      // the procedure may not end there.
+      const TermId rest = sequence ? t.children[1] : TermStore::Empty();
+      if (terms_.term(rest).nullable || !terms_.Expand(rest).calls.empty()) return false;
+      for (const ByteEdge& after : terms_.Expand(rest).bytes) {
+        for (const ByteEdge& e : terms_.Expand(head.children[0]).bytes) {
+          if (after.lo <= e.hi && e.lo <= after.hi) return false;
+        }
+      }
+    }
+    draft->slice = slice->UpTo(static_cast<uint64_t>(head.b));
+    WalkOthers(state, *slice, draft);
+    draft->reach = UINT64_MAX;
+    return true;
+  }
+  const auto loop = terms_.FindLoop(state);
+  if (!loop.has_value()) return false;
+  Slice* slice = SliceFor(loop->x, false);
   if (slice == nullptr) return false;
-  const bool near = loop.max < slice->longest();
-  if (near) {
-    // Tokens of more X than are left must be refused: nothing after the loop may read an X, and
-    // the procedure may not end there.
-    if (terms_.term(loop.rest).nullable) return false;
-    const Expansion& rest = terms_.Expand(loop.rest);
-    if (!rest.calls.empty()) return false;
-    for (const ByteEdge& e : rest.bytes) {
-      if (!(first & ByteSet::Range(e.lo, e.hi)).empty()) return false;
-    }
-  }
-  draft->slice = slice->UpTo(static_cast<uint64_t>(loop.max));
-  WalkOthers(state, slice->others(), draft);
+  draft->slice = slice->UpTo(UINT64_MAX);
+  WalkOthers(state, *slice, draft);
+  // After any token of X's, what the loop needs completes it.
+  const uint64_t after = terms_.term(loop->part).min_length;
+  draft->reach = loop->excluding ? UINT64_MAX
+                                 : std::max(draft->reach == UINT64_MAX ? 0 : draft->reach,
+                                            static_cast<uint64_t>(vocab_->max_token_bytes()) + after);
   return true;
-}
-
-void MaskCache::WalkOthers(TermId state, const TokenTrie& others, Draft* draft) {
-  if (others.empty()) return;
-  const std::span<const TrieNode> nodes = others.nodes;
-  std::vector<uint32_t> escapes;
-  auto visit = [&](uint32_t i, SetId set) {
-    for (uint32_t t = nodes[i].tokens; t < nodes[i + 1].tokens; ++t) {
-      draft->accepted.push_back(others.tokens[t]);
-    }
-    if (!nodes[i].leaf && sets_.set(set).escaping) escapes.push_back(i);
-  };
-  const Expansion& e = terms_.Expand(state);
-  size_t edge = 0;
-  SetId set;
-  for (uint32_t child = 1; child < nodes[0].end; child = nodes[child].end) {
-    const uint8_t byte = nodes[child].byte;
-    while (edge < e.bytes.size() && e.bytes[edge].hi < byte) {
-      ++edge;
-      set = SetTable::Dead();
-    }
-    if (edge == e.bytes.size()) break;
-    if (e.bytes[edge].lo > byte) continue;
-    if (set == SetTable::Dead()) set = sets_.InUnknownContext(e.bytes[edge].to);
-    visit(child, set);
-    WalkTrie(nodes, child + 1, nodes[child].end, 1, sets_, set, &draft->stack, visit);
-  }
-  for (uint32_t i : escapes) {
-    for (uint32_t t = nodes[i + 1].tokens; t < nodes[nodes[i].end].tokens; ++t) {
-      const TokenId token = others.tokens[t];
-      draft->residues.push_back({vocab_->bytes(token).substr(nodes[i].depth), token});
-    }
-  }
 }
 
 uint32_t* MaskCache::NewBitmap() {

@@ -85,14 +85,15 @@ class MaskCache {
 
  private:
   struct Draft;
-  struct Loop;
 
   const Level1* Make(TermId state);
+  template <class RootChild>
+  void Walk(TermId state, std::span<const TrieNode> nodes, std::span<const TokenId> tokens,
+            RootChild&& root_child, Draft* draft);
   void WalkState(TermId state, Draft* draft);
-  void WalkOthers(TermId state, const TokenTrie& others, Draft* draft);
+  void WalkOthers(TermId state, const Slice& slice, Draft* draft);
   bool TakeSlice(TermId state, Draft* draft);
-  bool FindLoop(TermId state, Loop* loop) const;
-  Slice* SliceOf(TermId x, bool likely);
+  Slice* SliceFor(TermId x, bool bounded);
   const Level1* Store(const Draft& draft);
   void AddEscapes(const Draft& draft, const std::vector<uint32_t>& accepted_bits, Level1* out);
   const TokenMask* MakeLevel2(SetId set);

@@ -91,6 +91,9 @@ std::unique_ptr<Slice> Slice::Create(const Vocab& vocab, TermStore* terms, TermI
   slice->tokens_.resize(inside.size());
   for (const auto& [count, token] : inside) slice->tokens_[next[count]++] = token;
   slice->others_ = BuildTokenTrie(std::move(outside));
+  for (uint32_t i = 1; i < slice->others_.node_count(); i = slice->others_.nodes[i].end) {
+    slice->root_children_[slice->others_.nodes[i].byte] = i;
+  }
   slice->bitmaps_ = std::vector<std::atomic<uint32_t*>>(slice->ends_.size());
   return slice;
 }

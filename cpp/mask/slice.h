@@ -29,6 +29,8 @@ class Slice {
   const uint32_t* UpTo(uint64_t most);
   int longest() const { return longest_; }  // greatest number of X in a token
   const TokenTrie& others() const { return others_; }
+  // The child of the root of others() for a first byte, or 0.
+  uint32_t root_child(uint8_t byte) const { return root_children_[byte]; }
   size_t memory_bytes() const;
 
  private:
@@ -38,6 +40,7 @@ class Slice {
   std::vector<TokenId> tokens_;    // ascending number of X
   std::vector<uint32_t> ends_;     // ends_[n]: tokens of at most n X come before this index
   TokenTrie others_;
+  uint32_t root_children_[256] = {};
   std::vector<std::atomic<uint32_t*>> bitmaps_;  // by number, 0..longest_
   std::mutex mutex_;
 };

@@ -20,8 +20,8 @@ namespace {
 
 using internal::LogitFormat;
 
-Status CheckArray(const char* name, const void* data, int64_t rows, int64_t width,
-                  int64_t stride, size_t alignment) {
+Status CheckArray(const char* name, const void* data, int64_t rows, int64_t width, int64_t stride,
+                  size_t alignment) {
   const std::string what(name);
   if (rows < 0 || width < 0) {
     return InvalidArgument(what + " has a negative shape: " + std::to_string(rows) + " rows of " +

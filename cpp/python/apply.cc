@@ -70,6 +70,13 @@ void ApplyCpu(py::handle logits, py::handle bitmask, std::optional<int64_t> voca
   args.mask_stride = mask_rows.stride;
   args.vocab_size = vocab_size.value_or(std::min(logits_rows.columns, mask_rows.columns * 32));
   args.indices = rows;
+  if (args.vocab_size < 0 || args.vocab_size > args.logits_columns ||
+      args.vocab_size > args.mask_words * 32) {
+    Raise(OutOfRange("vocab_size is " + std::to_string(args.vocab_size) + ", but logits have " +
+                     std::to_string(args.logits_columns) + " columns and the bitmask covers " +
+                     std::to_string(args.mask_words * 32) + " tokens"),
+          Source::kArgument);
+  }
   Status status;
   {
     py::gil_scoped_release release;

@@ -22,6 +22,13 @@ inline SchemaOptions MakeSchemaOptions(bool any_whitespace, std::optional<int> i
   options.strict_mode = strict_mode;
   options.max_whitespace_cnt = max_whitespace_cnt;
   options.any_order = any_order;
+  if (indent.value_or(0) < 0) {
+    RaiseArgument("indent is " + std::to_string(*indent) + "; it must be None or at least 0");
+  }
+  if (max_whitespace_cnt.value_or(1) < 1) {
+    RaiseArgument("max_whitespace_cnt is " + std::to_string(*max_whitespace_cnt) +
+                  "; it must be None or at least 1 (any_whitespace=False allows none)");
+  }
   if (!separators.is_none()) {
     const bool pair = PyTuple_Check(separators.ptr()) || PyList_Check(separators.ptr());
     if (!pair || PySequence_Fast_GET_SIZE(separators.ptr()) != 2) {

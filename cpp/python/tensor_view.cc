@@ -125,9 +125,12 @@ void SetFromDlpack(const dlpack::Tensor& tensor, TensorView* view) {
     view->shape[i] = tensor.shape[i];
     if (tensor.strides != nullptr) view->strides[i] = tensor.strides[i];
   }
-  if (tensor.strides == nullptr && kept > 0) {
-    view->strides[kept - 1] = 1;
-    if (kept == 2) view->strides[0] = tensor.shape[1];
+  if (tensor.strides == nullptr) {
+    int64_t step = 1;
+    for (int i = tensor.ndim - 1; i >= 0; --i) {
+      if (i < kept) view->strides[i] = step;
+      step *= tensor.shape[i];
+    }
   }
   view->aligned = reinterpret_cast<uintptr_t>(view->data) %
                       static_cast<uintptr_t>(ElementSize(view->type)) == 0;
@@ -336,7 +339,8 @@ MaskRows WritableMaskRows(const TensorView& view, int words) {
                   " words; this vocabulary needs exactly " + std::to_string(words) +
                   " (see grammask.get_bitmask_shape)");
   }
-  if (words > 1 && view.strides[last] != 1) {
+  const bool empty = words == 0 || (view.ndim == 2 && view.shape[0] == 0);
+  if (words > 1 && !empty && view.strides[last] != 1) {
     RaiseArgument("the words of a bitmask row must lie next to each other in memory");
   }
   if (!view.aligned) RaiseArgument("the bitmask is not aligned to 4 bytes");

@@ -45,8 +45,8 @@ void OrDie(const grammask::Status& status) {
 grammask::TokenizerInfo MakeTokenizer() {
   std::vector<std::string> tokens;
   for (char c = ' '; c <= '~'; ++c) tokens.emplace_back(1, c);
-  for (const char* text : {"{\"", "city", "\":\"", "Oslo", "Rome", "\",\"", "sunny", "\":", "true",
-                           "false", "</s>"}) {
+  for (const char* text :
+       {"{\"", "city", "\":\"", "Oslo", "Rome", "\",\"", "sunny", "\":", "true", "false", "</s>"}) {
     tokens.emplace_back(text);
   }
   grammask::TokenizerOptions options;

@@ -18,7 +18,7 @@ struct Limits {
   size_t max_ast_nodes = 20'000'000;      // nodes of one grammar
   size_t max_regular_states = 200'000;    // states explored to decide if an intersection is empty
   size_t max_schema_steps = 5'000'000;    // combining steps of one JSON Schema
-  size_t arena_bytes = size_t{256} << 20;  // automaton states, parser sets and masks of a compiler
+  size_t arena_bytes = size_t{64} << 20;  // automaton states, parser sets and masks of a compiler
 };
 
 }  // namespace grammask

@@ -13,7 +13,7 @@
 namespace grammask::internal {
 namespace {
 
-TermId Run(TermStore* s, TermId t, std::string_view text) {
+TermId After(TermStore* s, TermId t, std::string_view text) {
   for (char c : text) {
     const auto byte = static_cast<uint8_t>(c);
     const auto edges = s->Expand(t).bytes;
@@ -26,7 +26,7 @@ TermId Run(TermStore* s, TermId t, std::string_view text) {
 
 // One character exactly: nothing may follow it.
 bool Takes(TermStore* s, TermId t, std::string_view text) {
-  return Run(s, t, text) == TermStore::Empty();
+  return After(s, t, text) == TermStore::Empty();
 }
 
 std::string Hex(uint32_t unit, bool upper) {
@@ -134,27 +134,27 @@ TEST(Characters, LoneSurrogatesNeverPass) {
   TermStore s({}, 16);
   const TermId json = s.Character(CodePointSet::All(), true);
   for (uint32_t unit = 0xD800; unit <= 0xDFFF; ++unit) {
-    const TermId after = Run(&s, json, Hex(unit, unit % 2 == 0));
+    const TermId after = After(&s, json, Hex(unit, unit % 2 == 0));
     ASSERT_FALSE(s.term(after).nullable) << std::hex << unit;
     if (unit >= 0xDC00) {
       ASSERT_EQ(after, TermStore::Nothing()) << std::hex << unit;
       continue;
     }
     // Only a second surrogate may follow a first one.
-    ASSERT_EQ(Run(&s, after, "a"), TermStore::Nothing());
-    ASSERT_EQ(Run(&s, after, "\\n"), TermStore::Nothing());
-    ASSERT_EQ(Run(&s, after, "\\uD800"), TermStore::Nothing());
-    ASSERT_EQ(Run(&s, after, "\\uE000"), TermStore::Nothing());
-    ASSERT_EQ(Run(&s, after, "\\u0041"), TermStore::Nothing());
-    ASSERT_EQ(Run(&s, after, "\\udcAb"), TermStore::Empty());
+    ASSERT_EQ(After(&s, after, "a"), TermStore::Nothing());
+    ASSERT_EQ(After(&s, after, "\\n"), TermStore::Nothing());
+    ASSERT_EQ(After(&s, after, "\\uD800"), TermStore::Nothing());
+    ASSERT_EQ(After(&s, after, "\\uE000"), TermStore::Nothing());
+    ASSERT_EQ(After(&s, after, "\\u0041"), TermStore::Nothing());
+    ASSERT_EQ(After(&s, after, "\\udcAb"), TermStore::Empty());
   }
   // In UTF-8 they and longer forms than needed are no characters at all.
   const TermId plain = s.Character(CodePointSet::All(), false);
   for (const char* bytes : {"\xED\xA0\x80", "\xED\xBF\xBF", "\xC0\x80", "\xC1\xBF", "\xE0\x80\x80",
                             "\xE0\x9F\xBF", "\xF0\x80\x80\x80", "\xF0\x8F\xBF\xBF",
                             "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\x80", "\xBF", "\xFF"}) {
-    EXPECT_EQ(Run(&s, plain, bytes), TermStore::Nothing()) << Printable(bytes);
-    EXPECT_EQ(Run(&s, json, bytes), TermStore::Nothing()) << Printable(bytes);
+    EXPECT_EQ(After(&s, plain, bytes), TermStore::Nothing()) << Printable(bytes);
+    EXPECT_EQ(After(&s, json, bytes), TermStore::Nothing()) << Printable(bytes);
   }
 }
 
@@ -162,12 +162,12 @@ TEST(Characters, WhatJsonMustEscapeIsNeverRaw) {
   TermStore s({}, 16);
   const TermId json = s.Character(CodePointSet::All(), true);
   for (char c = 0; c < 0x20; ++c) {
-    EXPECT_EQ(Run(&s, json, std::string_view(&c, 1)), TermStore::Nothing());
+    EXPECT_EQ(After(&s, json, std::string_view(&c, 1)), TermStore::Nothing());
   }
-  EXPECT_EQ(Run(&s, json, "\""), TermStore::Nothing());
-  EXPECT_FALSE(s.term(Run(&s, json, "\\")).nullable);
+  EXPECT_EQ(After(&s, json, "\""), TermStore::Nothing());
+  EXPECT_FALSE(s.term(After(&s, json, "\\")).nullable);
   for (const char* bad : {"\\a", "\\x41", "\\'", "\\0", "\\U0041", "\\u00g", "\\u 041"}) {
-    EXPECT_EQ(Run(&s, json, bad), TermStore::Nothing()) << bad;
+    EXPECT_EQ(After(&s, json, bad), TermStore::Nothing()) << bad;
   }
 }
 
@@ -186,10 +186,10 @@ TEST(Characters, DecodedTextsInAnySpelling) {
       other += spellings[random() % spellings.size()];
     }
     const TermId t = s.Literal(text, true);
-    ASSERT_EQ(Run(&s, t, spelled), TermStore::Empty()) << Printable(spelled);
-    ASSERT_EQ(Run(&s, t, other), TermStore::Empty()) << Printable(other);
-    ASSERT_EQ(Run(&s, t, spelled + "a"), TermStore::Nothing());
-    ASSERT_EQ(Run(&s, t, "b" + spelled), TermStore::Nothing());
+    ASSERT_EQ(After(&s, t, spelled), TermStore::Empty()) << Printable(spelled);
+    ASSERT_EQ(After(&s, t, other), TermStore::Empty()) << Printable(other);
+    ASSERT_EQ(After(&s, t, spelled + "a"), TermStore::Nothing());
+    ASSERT_EQ(After(&s, t, "b" + spelled), TermStore::Nothing());
     // The shortest spelling has the length that the term says.
     uint64_t shortest = 0;
     for (size_t pos = 0; pos < text.size();) {

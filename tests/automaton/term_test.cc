@@ -23,13 +23,13 @@ TermId Step(TermStore* s, TermId t, uint8_t byte) {
   return TermStore::Nothing();
 }
 
-TermId Run(TermStore* s, TermId t, std::string_view text) {
+TermId After(TermStore* s, TermId t, std::string_view text) {
   for (char c : text) t = Step(s, t, static_cast<uint8_t>(c));
   return t;
 }
 
 bool Matches(TermStore* s, TermId t, std::string_view text) {
-  return s->term(Run(s, t, text)).nullable;
+  return s->term(After(s, t, text)).nullable;
 }
 
 TermId Choice(TermStore* s, std::vector<TermId> parts) { return s->Choice(parts); }
@@ -158,7 +158,7 @@ TEST(Term, Edges) {
   EXPECT_EQ(Dump(&s, s.Repeat(digit, 2, 4000)), "[0-9]->[0-9]{1,3999}; ");
   EXPECT_EQ(Dump(&s, s.Not(a)), "[\\x00-`]->all; [a]->!(\"\"); [b-\\xFF]->all; ");
   EXPECT_EQ(Dump(&s, And(&s, {Star(&s, Class(&s, 'a', 'z')), s.Not(a)})),
-            "[a]->([a-z]{0,} & !(\"\")); [b-z]->[a-z]{0,}; ");
+            "[a]->(!(\"\") & [a-z]{0,}); [b-z]->[a-z]{0,}; ");
   EXPECT_EQ(Dump(&s, s.Sequence(s.Repeat(call, 0, 2), a)),
             "[a]->\"\"; call1->(call1{0,1} \"a\"); ");
   EXPECT_EQ(Dump(&s, Choice(&s, {s.Sequence(call, a), s.Sequence(call, digit)})),
@@ -183,7 +183,9 @@ TEST(Term, EdgesAscendAndAreDisjoint) {
   ASSERT_FALSE(e.bytes.empty());
   for (size_t i = 0; i < e.bytes.size(); ++i) {
     EXPECT_LE(e.bytes[i].lo, e.bytes[i].hi);
-    if (i > 0) EXPECT_LT(e.bytes[i - 1].hi, e.bytes[i].lo);
+    if (i > 0) {
+      EXPECT_LT(e.bytes[i - 1].hi, e.bytes[i].lo);
+    }
   }
 }
 
@@ -390,7 +392,7 @@ void CheckAgainstWords(TermStore* s, const Regex& regex) {
 }
 
 TEST(Term, RandomRegularExpressionsMatchTheirWords) {
-  for (uint64_t seed = 0; seed < 1500; ++seed) {
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
     TermStore s({}, kSmallCount);
     RandomRegex random(&s, seed, seed % 3 != 0);
     const Regex regex = random.Make(3);
@@ -425,7 +427,7 @@ TEST(Term, FarTermsAgreeWithinATokensLength) {
         if (far == state) continue;
         for (const std::string& text : Texts()) {
           if (static_cast<int64_t>(text.size()) > small) break;
-          const TermId x = Run(&s, state, text), y = Run(&s, far, text);
+          const TermId x = After(&s, state, text), y = After(&s, far, text);
           ASSERT_EQ(x == TermStore::Nothing(), y == TermStore::Nothing())
               << s.ToString(state) << " and " << s.ToString(far) << " on " << text;
           ASSERT_EQ(s.term(x).nullable, s.term(y).nullable)
@@ -528,8 +530,8 @@ TEST(Term, MultiplesAreThoseOfArithmetic) {
         ASSERT_EQ(Matches(&s, t, text), IsMultiple(text, m)) << text << " " << modulus;
       }
       EXPECT_TRUE(Matches(&s, t, ""));
-      EXPECT_EQ(Run(&s, t, "1a"), TermStore::Nothing());
-      EXPECT_EQ(Run(&s, t, "-1"), TermStore::Nothing());
+      EXPECT_EQ(After(&s, t, "1a"), TermStore::Nothing());
+      EXPECT_EQ(After(&s, t, "-1"), TermStore::Nothing());
     }
   }
 }
@@ -610,7 +612,7 @@ TEST(Term, LongLiterals) {
     EXPECT_TRUE(Matches(&s, t, text));
     EXPECT_FALSE(Matches(&s, t, text.substr(1)));
     EXPECT_FALSE(Matches(&s, t, text + "k"));
-    EXPECT_EQ(Run(&s, t, text.substr(0, 40) + "?"), TermStore::Nothing());
+    EXPECT_EQ(After(&s, t, text.substr(0, 40) + "?"), TermStore::Nothing());
   }
   EXPECT_LT(s.size(), 200'000u);
 }

@@ -124,8 +124,8 @@ class Checker {
 
   void CheckShortest(const std::string& text, const GrammarMatcher& matcher) {
     constexpr uint64_t kLimit = 4;
-    const auto want = judge_->ShortestCompletion(vocabulary_.letters + vocabulary_.others, text,
-                                                 kLimit);
+    const auto want =
+        judge_->ShortestCompletion(vocabulary_.letters + vocabulary_.others, text, kLimit);
     const uint64_t got = matcher.ShortestCompletionBytes();
     Require(want.has_value() ? got == *want : got > kLimit, text, -1, "ShortestCompletionBytes");
   }
@@ -182,9 +182,7 @@ void CheckBatch(std::deque<Visit>* visits, Checker* checker) {
 
 SmallVocabulary::SmallVocabulary(std::vector<std::string> the_texts, std::string the_letters,
                                  std::string the_others)
-    : texts(std::move(the_texts)),
-      letters(std::move(the_letters)),
-      others(std::move(the_others)) {
+    : texts(std::move(the_texts)), letters(std::move(the_letters)), others(std::move(the_others)) {
   const std::string first = texts.front();
   texts.push_back(first);
   texts.push_back(first);

@@ -91,8 +91,8 @@ TEST(TokenWorlds, TokensByIdBesideText) {
   }
   std::mt19937_64 random(17);
   for (size_t i = 0; i < 500 * Effort(); ++i) {
-    systems.push_back({table.Random(2 + random() % 6, &random),
-                       table.Random(1 + random() % 4, &random)});
+    systems.push_back(
+        {table.Random(2 + random() % 6, &random), table.Random(1 + random() % 4, &random)});
   }
   CompilerOptions options;
   options.cache_enabled = false;

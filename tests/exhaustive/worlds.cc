@@ -81,7 +81,9 @@ Alphabet JsonAlphabet() {
   return {.atoms = {[](B* b) { return b->Bytes("\""); }, [](B* b) { return b->JsonText("a"); },
                     [](B* b) { return b->JsonText("\n"); }, [](B* b) { return b->JsonText("aa"); },
                     [](B* b) { return b->JsonClass(CodePointSet::All()); },
-                    [](B* b) { return b->JsonClass(CodePointSet{{'a', 'a'}, {'n', 'n'}, {'\\', '\\'}}); }},
+                    [](B* b) {
+                      return b->JsonClass(CodePointSet{{'a', 'a'}, {'n', 'n'}, {'\\', '\\'}});
+                    }},
           .repeats = {{0, kUnbounded}, {1, 2}}};
 }
 
@@ -132,8 +134,8 @@ void ExpressionTable::AddUnary(const ExpressionPtr& part, std::vector<Expression
   if (alphabet_.boolean && part->regular) out->push_back(Make(Kind::kNot, 0, part));
 }
 
-void ExpressionTable::AddBinary(const ExpressionPtr& left, const ExpressionPtr& right,
-                                bool ordered, std::vector<ExpressionPtr>* out) const {
+void ExpressionTable::AddBinary(const ExpressionPtr& left, const ExpressionPtr& right, bool ordered,
+                                std::vector<ExpressionPtr>* out) const {
   out->push_back(Make(Kind::kSequence, 0, left, right));
   const bool both_regular = alphabet_.boolean && left->regular && right->regular;
   if (both_regular) out->push_back(Make(Kind::kWithout, 0, left, right));

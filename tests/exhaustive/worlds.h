@@ -51,9 +51,9 @@ Alphabet JsonAlphabet();
 // Digits, dots and multiples of 3, 4 and (with one more zero) 25.
 Alphabet DigitAlphabet();
 
-// Letters and single tokens by id, for a vocabulary of kTextTokens texts and then one special token.
-// `as_markers`: the same expressions for the oracle, which knows no tokens: each token by its id is
-// one byte of its own there, TokenMarker.
+// Letters and single tokens by id, for a vocabulary of kTextTokens texts and then one special
+// token. `as_markers`: the same expressions for the oracle, which knows no tokens: each token by
+// its id is one byte of its own there, TokenMarker.
 inline constexpr int32_t kTextTokens = 6;
 inline constexpr int32_t kSpecialToken = kTextTokens;
 constexpr uint8_t TokenMarker(int32_t token) { return static_cast<uint8_t>(0x80 + token); }

@@ -11,13 +11,13 @@
 
 #include "grammask/grammask.h"
 
-#define FUZZ_CHECK(cond, detail)                                                               \
-  do {                                                                                         \
-    if (!(cond)) {                                                                             \
-      std::fprintf(stderr, "%s:%d: does not hold: %s: %s\n", __FILE__, __LINE__, #cond,        \
-                   std::string(detail).c_str());                                               \
-      std::abort();                                                                            \
-    }                                                                                          \
+#define FUZZ_CHECK(cond, detail)                                                        \
+  do {                                                                                  \
+    if (!(cond)) {                                                                      \
+      std::fprintf(stderr, "%s:%d: does not hold: %s: %s\n", __FILE__, __LINE__, #cond, \
+                   std::string(detail).c_str());                                        \
+      std::abort();                                                                     \
+    }                                                                                   \
   } while (false)
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);

@@ -15,9 +15,9 @@ const TokenizerInfo& Tokenizer() {
   static const TokenizerInfo tokenizer = [] {
     std::vector<std::string> tokens;
     for (int c = 0x20; c < 0x7F; ++c) tokens.emplace_back(1, static_cast<char>(c));
-    for (const char* token : {"\n", "</s>", "{\"", "\":", ", \"", "\"}", "true", "null", "[]", "},",
-                              "\\u", "00", "1.5", "-1", "e+", "\xC3", "\xA9", "\xC3\xA9", "\xF0\x9F",
-                              "abc", "  ", "\",", "]}"}) {
+    for (const char* token : {"\n",   "</s>",     "{\"",      "\":", ", \"", "\"}", "true", "null",
+                              "[]",   "},",       "\\u",      "00",  "1.5",  "-1",  "e+",   "\xC3",
+                              "\xA9", "\xC3\xA9", "\xF0\x9F", "abc", "  ",   "\",", "]}"}) {
       tokens.emplace_back(token);
     }
     TokenizerOptions options;

@@ -6,6 +6,9 @@
 // another file). The mutations depend on the seed alone, so a failure repeats. When the target
 // aborts or crashes, the input at fault is written to crash-input in the current folder. Exits 1
 // when there is no file at all.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -16,9 +19,6 @@
 #include <random>
 #include <string>
 #include <vector>
-
-#include <fcntl.h>
-#include <unistd.h>
 
 #include "fuzz/fuzz.h"
 

@@ -19,9 +19,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   FUZZ_CHECK(detected.ok(), "a vocabulary without metadata");
   // Tokens whose decoder is none of the types are decoded by the reader, and are raw then.
-  FUZZ_CHECK(tokenizer->vocab_type() == detected->type ||
-                 tokenizer->vocab_type() == VocabType::kRaw,
-             "the two ways to detect a type differ");
+  FUZZ_CHECK(
+      tokenizer->vocab_type() == detected->type || tokenizer->vocab_type() == VocabType::kRaw,
+      "the two ways to detect a type differ");
   FUZZ_CHECK(tokenizer->decoded_vocab().size() == static_cast<size_t>(tokenizer->vocab_size()),
              "size");
   for (const auto* ids : {&tokenizer->stop_token_ids(), &tokenizer->special_token_ids()}) {

@@ -67,8 +67,8 @@ void ExpectWellFormed(const Grammar& g) {
       for (TokenId id : v.tokens->ids) numbers.push_back(static_cast<uint32_t>(id));
     }
     ASSERT_TRUE(seen.insert(contents).second) << "equal nodes at " << n;
-    bool list = v.kind == NodeKind::kSequence || v.kind == NodeKind::kChoice ||
-                v.kind == NodeKind::kAnd;
+    bool list =
+        v.kind == NodeKind::kSequence || v.kind == NodeKind::kChoice || v.kind == NodeKind::kAnd;
     if (list) {
       ASSERT_GE(v.children.size(), 2u);
     }
@@ -186,8 +186,7 @@ const Simplification kBooleans[] = {
     {R"([])", [](B& b) { return b.And({b.Bytes("a"), b.Nothing()}); }},
     {R"([])", [](B& b) { return b.And({b.Bytes("a"), b.Bytes("b")}); }},
     {R"([])", [](B& b) { return b.And({b.Star(b.Bytes("a")), b.Not(b.Star(b.Bytes("a")))}); }},
-    {R"([bc])",
-     [](B& b) { return b.And({b.Class(Chars('a', 'c')), b.Class(Chars('b', 'z'))}); }},
+    {R"([bc])", [](B& b) { return b.And({b.Class(Chars('a', 'c')), b.Class(Chars('b', 'z'))}); }},
     {R"("b")",
      [](B& b) {
        NodeId all[] = {b.Class(Chars('a', 'c')), b.Class(Chars('b', 'z')), b.Class(Chars('b', 'b')),
@@ -202,12 +201,14 @@ const Simplification kBooleans[] = {
     // A class of one character becomes a literal on the way, and the others still count.
     {R"("b")",
      [](B& b) {
-       NodeId all[] = {b.Class(Chars('a', 'b')), b.Class(Chars('b', 'c')), b.Class(Chars('a', 'd'))};
+       NodeId all[] = {b.Class(Chars('a', 'b')), b.Class(Chars('b', 'c')),
+                       b.Class(Chars('a', 'd'))};
        return b.And(all);
      }},
     {R"([])",
      [](B& b) {
-       NodeId all[] = {b.Class(Chars('a', 'b')), b.Class(Chars('b', 'c')), b.Class(Chars('c', 'd'))};
+       NodeId all[] = {b.Class(Chars('a', 'b')), b.Class(Chars('b', 'c')),
+                       b.Class(Chars('c', 'd'))};
        return b.And(all);
      }},
     {R"([])",
@@ -284,8 +285,10 @@ TEST(Builder, RuleNamesAreUniqueAndFit) {
   for (uint32_t r = 0; r < g.rule_count(); ++r) {
     const std::string& name = g.rule_name(RuleId(r));
     EXPECT_TRUE(seen.insert(name).second) << name;
-    EXPECT_EQ(name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789"),
-              std::string::npos) << name;
+    EXPECT_EQ(
+        name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789"),
+        std::string::npos)
+        << name;
     EXPECT_FALSE(name.empty() || (name[0] >= '0' && name[0] <= '9')) << name;
   }
   EXPECT_EQ(g.rule_name(RuleId(0)), "a");
@@ -465,7 +468,8 @@ TEST(RandomGrammars, KeepTheirLanguage) {
     Recognizer recognizer(*grammar);
     for (size_t i = 0; i < u.size(); ++i) {
       ASSERT_EQ(recognizer.Matches(u.texts()[i]), want[i])
-          << "seed " << seed << " text '" << u.texts()[i] << "'\n" << grammar->ToString();
+          << "seed " << seed << " text '" << u.texts()[i] << "'\n"
+          << grammar->ToString();
     }
   }
 }

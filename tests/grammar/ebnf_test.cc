@@ -47,7 +47,8 @@ const Reading kReadings[] = {
     {R"(root ::= [\]\[\^])", R"(root ::= [\[\]\^])"},
     {R"(root ::= [ab^])", R"(root ::= [\^ab])"},
     {R"(root ::= ["'#(|])", R"(root ::= ["#'(|])"},
-    {"root ::= [\xC3\xA0-\xC3\xBF\\u4e00-\\u9fff]", "root ::= [\xC3\xA0-\xC3\xBF\xE4\xB8\x80-\xE9\xBF\xBF]"},
+    {"root ::= [\xC3\xA0-\xC3\xBF\\u4e00-\\u9fff]",
+     "root ::= [\xC3\xA0-\xC3\xBF\xE4\xB8\x80-\xE9\xBF\xBF]"},
     {R"(root ::= [\U0001F600-\U0001F64F])", "root ::= [\xF0\x9F\x98\x80-\xF0\x9F\x99\x8F]"},
     {R"(root ::= [x])", R"(root ::= "x")"},
     {R"(root ::= [!"#$%&'()*+,-./:;<=>?@[\\\]^_`{|}~])", R"(root ::= [!-/:-@\[-`{-~])"},
@@ -72,7 +73,8 @@ const Reading kReadings[] = {
     // Rules.
     {"root ::= a-b.c _d 9e\n_d ::= \"1\"\na-b.c ::= \"2\"\n9e ::= \"3\"",
      "root ::= a_b_c _d _9e\n_d ::= \"1\"\na_b_c ::= \"2\"\n_9e ::= \"3\""},
-    {"root ::= a\n  | b\n\na ::= \"x\"\nb ::= \n  \"y\"", "root ::= a | b\na ::= \"x\"\nb ::= \"y\""},
+    {"root ::= a\n  | b\n\na ::= \"x\"\nb ::= \n  \"y\"",
+     "root ::= a | b\na ::= \"x\"\nb ::= \"y\""},
     {"root ::= \"x\" | # comment\n \"yz\"\r\n# end", "root ::= \"x\" | \"yz\""},
     {"unused ::= \"z\" root\nroot ::= \"x\"", "root ::= \"x\""},
     {"root ::= root \"a\" | \"b\"", "root ::= root \"a\" | \"b\""},
@@ -93,7 +95,8 @@ const Reading kReadings[] = {
      R"(root ::= Token(1, 3) ExcludeToken(2) ExcludeToken())"},
     {R"(root ::= <[1000]> !<[7]>+)", R"(root ::= Token(1000) ExcludeToken(7)+)"},
     // Rules inside And and Not take their places there.
-    {"root ::= And(word, Not(keyword)) word\nword ::= [a-z]+\nkeyword ::= other | \"do\"\nother ::= \"if\"",
+    {"root ::= And(word, Not(keyword)) word\nword ::= [a-z]+\nkeyword ::= other | \"do\"\nother "
+     "::= \"if\"",
      "root ::= And([a-z]+, Not(\"if\" | \"do\")) word\nword ::= [a-z]+"},
 };
 
@@ -117,9 +120,11 @@ constexpr StatusCode kInvalid = StatusCode::kInvalidArgument;
 const Refusal kRefusals[] = {
     {"", kInvalid, "no rules"},
     {"# only a comment", kInvalid, "no rules"},
-    {"\"a\" root ::= \"b\"", kInvalid, "begins with a rule: name ::= expression at line 1, column 1"},
+    {"\"a\" root ::= \"b\"", kInvalid,
+     "begins with a rule: name ::= expression at line 1, column 1"},
     {"rot ::= \"a\"", kInvalid, "no rule named root; did you mean rot?"},
-    {"x ::= \"a\"", kInvalid, "no rule named root; define it, or name another root_rule, such as x"},
+    {"x ::= \"a\"", kInvalid,
+     "no rule named root; define it, or name another root_rule, such as x"},
     {"root ::= \"a\"\nroot ::= \"b\"", kInvalid, "rule root is defined twice"},
     {"root ::= \"a\" digits\ndigit ::= [0-9]", kInvalid,
      "rule digits is not defined; did you mean digit? at line 1, column 14\n"
@@ -141,7 +146,8 @@ const Refusal kRefusals[] = {
     {"root ::= \"\xFF\"", kInvalid, "not UTF-8; write raw bytes as Bytes(\"\\xFF\")"},
     {"root ::= (\"a\"", kInvalid, "this ( has no closing ) at line 1, column 10"},
     {"root ::= \"a\")", kInvalid, "unexpected )"},
-    {"root ::= \"a\"\n  (\"b\"\nother ::= \")\"", kInvalid, "this ( has no closing ) at line 2, column 3"},
+    {"root ::= \"a\"\n  (\"b\"\nother ::= \")\"", kInvalid,
+     "this ( has no closing ) at line 2, column 3"},
     {"root ::= * \"a\"", kInvalid, "nothing to repeat before *"},
     {"root ::= \"a\" | + ", kInvalid, "nothing to repeat before +"},
     {"root ::= {2}", kInvalid, "nothing to repeat before {2}"},
@@ -184,7 +190,8 @@ const Refusal kRefusals[] = {
     {"root ::= Not()", kInvalid, "an argument is missing"},
     {"root ::= Not(Token(1))", kInvalid, "tokens cannot stand there"},
     {"root ::= Not(x)\nx ::= <[3]>", kInvalid, "it names tokens"},
-    {"root ::= Not(x)\nx ::= \"a\" | \"b\" x", kInvalid, "rule x calls itself and is used inside And"},
+    {"root ::= Not(x)\nx ::= \"a\" | \"b\" x", kInvalid,
+     "rule x calls itself and is used inside And"},
     {"root ::= Not(root)", kInvalid, "rule root calls itself"},
     {"root ::= Token(a)", kInvalid, "a token is named by its id"},
     {"root ::= Token(-1)", kInvalid, "a token is named by its id"},
@@ -201,7 +208,8 @@ TEST_P(EbnfRefuses, Clearly) {
   ASSERT_FALSE(grammar.ok()) << GetParam().source << "\n" << grammar->ToString();
   EXPECT_EQ(grammar.status().code(), GetParam().code) << grammar.status().message();
   EXPECT_NE(grammar.status().message().find(GetParam().message), std::string::npos)
-      << GetParam().source << "\n" << grammar.status().message();
+      << GetParam().source << "\n"
+      << grammar.status().message();
 }
 INSTANTIATE_TEST_SUITE_P(Table, EbnfRefuses, testing::ValuesIn(kRefusals));
 
@@ -240,7 +248,8 @@ TEST(Ebnf, RegexMacro) {
   StatusOr<Grammar> bad = ParseEbnf("root ::= \"x\" Regex(\"(a\")");
   ASSERT_FALSE(bad.ok());
   EXPECT_NE(bad.status().message().find("this regular expression is refused at line 1, column 20"),
-            std::string::npos) << bad.status().message();
+            std::string::npos)
+      << bad.status().message();
   EXPECT_FALSE(ParseEbnf("root ::= Regex(\"a\", flags=\"q\")").ok());
   EXPECT_FALSE(ParseEbnf("root ::= Regex(\"a\", json_string)").ok());
   EXPECT_FALSE(ParseEbnf("root ::= Regex()").ok());
@@ -294,7 +303,8 @@ TEST(Ebnf, RandomGrammarsPrintAndReadBackAsTheSameLanguage) {
     ASSERT_TRUE(back.ok()) << printed << back.status().message();
     Recognizer before(grammar), after(*back);
     for (const std::string& text : u.texts()) {
-      ASSERT_EQ(before.Matches(text), after.Matches(text)) << seed << " '" << text << "'\n" << printed;
+      ASSERT_EQ(before.Matches(text), after.Matches(text)) << seed << " '" << text << "'\n"
+                                                           << printed;
     }
   }
 }
@@ -305,8 +315,8 @@ TEST(Printer, SharedNodesArePrintedOnce) {
     GrammarBuilder b;
     NodeId node = b.Choice({b.Bytes("ab"), b.Bytes("cd"), b.Class(CodePointSet{{'0', '9'}})});
     for (int i = 0; i < 60; ++i) {
-      node = b.Sequence({b.Choice({node, b.Bytes("x" + std::to_string(i))}), b.Bytes(","),
-                         b.Repeat(node, 0, 2)});
+      node = b.Sequence(
+          {b.Choice({node, b.Bytes("x" + std::to_string(i))}), b.Bytes(","), b.Repeat(node, 0, 2)});
     }
     if (boolean) node = b.And({node, b.Not(b.Bytes("q"))});
     RuleId root = b.AddRule("part_1");
@@ -340,8 +350,9 @@ TEST(Printer, EveryByteAndManyCharactersSurvive) {
   }
   for (uint32_t c = 0; c <= 0x10FFFF; c += c < 0x500 ? 1 : 379) {
     if (c >= 0xD800 && c <= 0xDFFF) continue;
-    for (const CodePointSet& set : {CodePointSet{{c, c}, {'b', 'y'}}, CodePointSet{{c, c}}.Complement(),
-                                    CodePointSet{{c, c + 1}, {0x3000, 0x3005}}}) {
+    for (const CodePointSet& set :
+         {CodePointSet{{c, c}, {'b', 'y'}}, CodePointSet{{c, c}}.Complement(),
+          CodePointSet{{c, c + 1}, {0x3000, 0x3005}}}) {
       GrammarBuilder b;
       RuleId root = b.AddRule("root");
       b.SetBody(root, b.JsonClass(set));

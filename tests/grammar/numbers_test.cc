@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <ostream>
 #include <random>
 #include <set>
@@ -65,7 +66,8 @@ const std::vector<std::string>& PlainTexts() {
     }
     for (const char* f : {".1", ".10", ".01", ".001", ".05", ".2", ".24", ".25", ".250", ".2500",
                           ".251", ".26", ".3", ".299", ".4", ".5", ".50", ".500", ".51", ".49",
-                          ".499", ".75", ".9", ".99", ".999", ".090", ".0100", ".125", ".0005"}) {
+                          ".499", ".75", ".9", ".99", ".999", ".090", ".0100", ".125", ".0005",
+                          ".2501", ".0001", ".00051", ".0505"}) {
       fractions.push_back(f);
     }
     auto* all = new std::vector<std::string>;
@@ -103,10 +105,34 @@ bool IsNormalised(std::string_view text) {
   return text[0] != '0' && (text[1] == '.' || text[1] == 'e' || text[1] == 'E');
 }
 
+// Texts that are no JSON numbers, made of plain ones.
+const std::vector<std::string>& MalformedTexts() {
+  static const auto* texts = [] {
+    auto* all = new std::vector<std::string>{"", "-", ".", "e5", "-.5", ".0"};
+    for (const char* n : {"0", "1", "2", "5", "10", "12", "25", "100", "120", "999", "1000"}) {
+      for (const char* end : {".", "-", "..0", ".0.0", "e", "E+", ".e5", "e1.0", " ", ".0e", "+"}) {
+        all->push_back(std::string(n) + end);
+        all->push_back("-" + all->back());
+      }
+      for (const char* start : {"0", "00", "+", "--", " ", "."}) {
+        all->push_back(start + std::string(n));
+      }
+    }
+    std::erase_if(*all, [](const std::string& text) { return Decimal::Parse(text).ok(); });
+    return all;
+  }();
+  return *texts;
+}
+
 // Plain texts of members are in the language, those of others are not; no scientific text of
-// another is. Returns how many scientific texts of members are missing.
+// another is, and nothing malformed. Returns how many scientific texts of members are missing.
 int CheckSet(const NumberSet& set, const RegularLanguage& language) {
   int wrong = 0, missing = 0;
+  for (const std::string& text : MalformedTexts()) {
+    if (language.Has(text) && ++wrong < 5) {
+      ADD_FAILURE() << "'" << text << "' is in " << set.ToString() << "\n" << language.text();
+    }
+  }
   for (const std::string& text : PlainTexts()) {
     if (language.Has(text) != set.Contains(D(text)) && ++wrong < 5) {
       ADD_FAILURE() << text << " is " << (language.Has(text) ? "" : "not ") << "in "
@@ -227,6 +253,29 @@ TEST(NumbersTest, RandomRangesAreExact) {
       EXPECT_EQ(missing, 0) << set.ToString();
     }
     if (HasFailure()) return;
+  }
+}
+
+// Pairs of bounds with common beginnings, in all four kinds of interval.
+TEST(NumbersTest, CloseBoundsAreExact) {
+  const std::vector<std::string> values = {"0",    "0.0005", "0.001", "0.01", "0.1",  "0.2",
+                                           "0.24", "0.25",   "0.251", "0.26", "1",    "1.001",
+                                           "1.25", "12",     "12.25", "12.5", "120",  "120.05",
+                                           "121",  "1000",   "1001",  "1234", "1234.5"};
+  for (size_t i = 0; i < values.size(); ++i) {
+    for (size_t j = i + 1; j < std::min(values.size(), i + 7); ++j) {
+      for (int kind = 0; kind < 8; ++kind) {
+        NumberSet set;
+        set.AtLeast(D(values[i]), (kind & 1) != 0);
+        set.AtMost(D(values[j]), (kind & 2) != 0);
+        if ((kind & 4) != 0) set.kind = NumberSet::Kind::kIntegers;
+        int missing = CheckSet(set, Emit(set));
+        if (set.kind == NumberSet::Kind::kAny) {
+          EXPECT_EQ(missing, 0) << set.ToString();
+        }
+        if (HasFailure()) return;
+      }
+    }
   }
 }
 

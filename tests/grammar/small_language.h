@@ -95,10 +95,10 @@ inline Language Power(const Universe& u, const Language& a, int64_t min, int64_t
 class RandomWorld {
  public:
   struct Options {
-    int rules = 1;           // rule 0 is the root
+    int rules = 1;  // rule 0 is the root
     int depth = 4;
-    bool booleans = false;   // And and Not over regular parts
-    bool json = false;       // also JsonText and JsonClass
+    bool booleans = false;  // And and Not over regular parts
+    bool json = false;      // also JsonText and JsonClass
   };
 
   RandomWorld(uint32_t seed, const Options& options) : random_(seed), options_(options) {
@@ -176,8 +176,8 @@ class RandomWorld {
     std::vector<NodeId> nodes;
     for (size_t n = Below(4); n > 0; --n) {
       // Now and then something that exists already, so that sharing is common.
-      size_t child = !trees_.empty() && Below(6) == 0 ? Below(trees_.size())
-                                                      : Make(depth - 1, regular);
+      size_t child =
+          !trees_.empty() && Below(6) == 0 ? Below(trees_.size()) : Make(depth - 1, regular);
       if (regular && !builder_.node(trees_[child].node).regular) continue;
       if (regular && HasRule(child)) continue;
       children.push_back(child);

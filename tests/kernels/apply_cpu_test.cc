@@ -48,13 +48,20 @@ class LogitRows {
  private:
   uint64_t RandomBits(std::mt19937_64* random) const {
     switch ((*random)() % 12) {
-      case 0: return format_.plus_infinity;
-      case 1: return format_.minus_infinity;
-      case 2: return format_.quiet_nan;
-      case 3: return format_.signalling_nan;
-      case 4: return format_.negative_nan;
-      case 5: return 0;
-      default: return (*random)();
+      case 0:
+        return format_.plus_infinity;
+      case 1:
+        return format_.minus_infinity;
+      case 2:
+        return format_.quiet_nan;
+      case 3:
+        return format_.signalling_nan;
+      case 4:
+        return format_.negative_nan;
+      case 5:
+        return 0;
+      default:
+        return (*random)();
     }
   }
   Format format_;
@@ -68,16 +75,32 @@ std::vector<int32_t> MakeMask(MaskKind kind, size_t words, std::mt19937_64* rand
   std::vector<int32_t> mask(words);
   for (int32_t& word : mask) {
     switch (kind) {
-      case MaskKind::kAllOnes: word = -1; break;
-      case MaskKind::kAllZeros: word = 0; break;
-      case MaskKind::kRandom: word = static_cast<int32_t>((*random)()); break;
-      case MaskKind::kSparse: word = static_cast<int32_t>(1u << ((*random)() % 32)); break;
+      case MaskKind::kAllOnes:
+        word = -1;
+        break;
+      case MaskKind::kAllZeros:
+        word = 0;
+        break;
+      case MaskKind::kRandom:
+        word = static_cast<int32_t>((*random)());
+        break;
+      case MaskKind::kSparse:
+        word = static_cast<int32_t>(1u << ((*random)() % 32));
+        break;
       case MaskKind::kWordsOfEachKind:
         switch ((*random)() % 4) {
-          case 0: word = -1; break;
-          case 1: word = 0; break;
-          case 2: word = static_cast<int32_t>(0x80000000u); break;
-          default: word = static_cast<int32_t>((*random)()); break;
+          case 0:
+            word = -1;
+            break;
+          case 1:
+            word = 0;
+            break;
+          case 2:
+            word = static_cast<int32_t>(0x80000000u);
+            break;
+          default:
+            word = static_cast<int32_t>((*random)());
+            break;
         }
     }
   }
@@ -141,8 +164,8 @@ TEST_P(ApplyCpuTest, RowsStridesAndIndices) {
     const int64_t mask_stride = words + static_cast<int64_t>(random() % 3);
     LogitRows logits(format, rows, columns + static_cast<int64_t>(random() % 40), &random);
     LogitRows want = logits;
-    const auto mask = MakeMask(MaskKind::kWordsOfEachKind,
-                               static_cast<size_t>(rows * mask_stride), &random);
+    const auto mask =
+        MakeMask(MaskKind::kWordsOfEachKind, static_cast<size_t>(rows * mask_stride), &random);
     const MaskedRows args{format.format, logits.data(), logits.stride(),
                           mask.data(),   mask_stride,   columns};
     if (trial % 2 == 0) {

@@ -312,8 +312,6 @@ Part Nfa::Add(NodeId id) {
   return {};
 }
 
-}  // namespace
-
 // What both constructions below share: numbers for keys, and the table that they fill.
 template <class Key>
 class DfaBuilder {
@@ -329,6 +327,8 @@ class DfaBuilder {
  private:
   std::map<Key, uint32_t> ids_;
 };
+
+}  // namespace
 
 ByteDfa ByteDfa::Build(const Grammar& grammar, NodeId id) {
   NodeView node = grammar.node(id);

@@ -3,10 +3,10 @@
 // For a node and a start offset, `ends` is the set of offsets where a match may end; each kind of
 // node defines it by the `ends` of its children, and the least solution of these equations is found
 // by working on whatever changed until nothing does. For example `s ::= s "a" | "a"` on "aaa" gives
-// the rule's body {1} at start 0 first, then {1, 2}, then {1, 2, 3}. Beside it `prefix` says whether
-// the rest of the text begins some match. Intersections and complements have only regular nodes
-// below them, which have no cycles, so those are solved before they are read.
-// Cost: entries times re-evaluations; no attempt is made to be fast.
+// the rule's body {1} at start 0 first, then {1, 2}, then {1, 2, 3}. Beside it `prefix` says
+// whether the rest of the text begins some match. Intersections and complements have only regular
+// nodes below them, which have no cycles, so those are solved before they are read. Cost: entries
+// times re-evaluations; no attempt is made to be fast.
 #include "oracle/recognizer.h"
 
 #include <algorithm>
@@ -127,12 +127,11 @@ bool BeginsUnit(const CodePointSet& set, std::string_view rest) {
   CodePointRange lows{0xDC00, 0xDFFF};
   if (rest.size() > 6) {
     std::string_view second = rest.substr(6);
-    if (second.size() > 6 || std::string_view("\\u").substr(0, second.size()) !=
-                                 second.substr(0, 2)) {
+    if (second.size() > 6 ||
+        std::string_view("\\u").substr(0, second.size()) != second.substr(0, 2)) {
       return false;
     }
-    std::optional<CodePointRange> more =
-        second.size() <= 2 ? lows : UnitRange(second.substr(2));
+    std::optional<CodePointRange> more = second.size() <= 2 ? lows : UnitRange(second.substr(2));
     if (!more.has_value()) return false;
     lows = {std::max(lows.lo, more->lo), std::min(lows.hi, more->hi)};
     if (lows.lo > lows.hi) return false;

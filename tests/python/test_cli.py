@@ -112,12 +112,13 @@ def test_generate_says_when_no_document_fits(run, schema_file):
     ],
 )
 def test_generate_other_grammars(run, grammar):
-    code, out, _ = run(
-        "generate", *grammar, "--tokenizer", "bytes", "--count", 5, "--max-tokens", 40, "--quiet"
-    )
-    assert code == 0
-    for document in out.splitlines():
-        assert run("check", *grammar, "--text", document)[0] == 0
+    for seed in range(5):
+        code, out, _ = run(
+            "generate", *grammar, "--tokenizer", "bytes", "--max-tokens", 90, "--quiet",
+            "--seed", seed,
+        )  # fmt: skip
+        assert code == 0
+        assert run("check", *grammar, "--exact", "--text", out[:-1])[0] == 0
 
 
 def test_shortest_completion_is_one():
@@ -286,7 +287,7 @@ def test_documents_need_not_be_utf8(run, tmp_path):
     path = tmp_path / "document"
     path.write_bytes(b"a\xff")
     code, out, _ = run("check", "--regex", "ab", path)
-    assert code == 1 and f"{path}:1:2: " in out and "xff" in out
+    assert code == 1 and f"{path}:1:2: byte 0xff may not come here" in out
 
 
 def test_version_and_help(run):

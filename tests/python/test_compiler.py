@@ -54,7 +54,7 @@ def test_cache_can_be_off(tokenizer_info):
 
 
 def test_cache_is_bounded(tokenizer_info):
-    limit = 400_000
+    limit = 20_000
     compiler = grammask.GrammarCompiler(tokenizer_info, cache_limit_bytes=limit)
     assert compiler.cache_limit_bytes == limit
     first = compiler.compile_regex("first")

@@ -25,7 +25,7 @@ def test_errors_pickle():
 @pytest.mark.parametrize(
     "make, kind, code",
     [
-        (lambda: grammask.Grammar.from_ebnf("root ::="), grammask.GrammarError, "invalid_argument"),
+        (lambda: grammask.Grammar.from_ebnf('root ::= "a'), grammask.GrammarError, "invalid_argument"),
         (lambda: grammask.Grammar.from_ebnf("root ::= a"), grammask.GrammarError, "invalid_argument"),
         (
             lambda: grammask.Grammar.from_ebnf('root ::= "a"', root_rule_name="b"),

@@ -214,8 +214,9 @@ def test_every_route_sees_a_numpy_array_alike(route):
             kept = min(2, values.ndim)
             assert found["shape"] == list(values.shape)[:kept]
             if dtype != "int64":
-                sizes = [stride // values.itemsize for stride in values.strides]
-                assert found["strides"] == sizes[:kept]
+                for axis in range(kept):
+                    if values.shape[axis] > 1:  # of one row the stride means nothing
+                        assert found["strides"][axis] == values.strides[axis] // values.itemsize
             assert found["address"] == values.__array_interface__["data"][0]
 
 

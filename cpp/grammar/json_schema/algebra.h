@@ -55,7 +55,8 @@ class Algebra {
   Status Outside(const ObjectSet& set, std::vector<ObjectSet>* out);
   Status OutsideExtras(const ObjectSet& set, std::vector<ObjectSet>* out);
   StatusOr<ObjectSet> WithoutExtra(const ObjectSet& set, const ObjectSet::Some& some);
-  Status ExpandSome(const ObjectSet& owner, size_t known, std::vector<ObjectSet>* cases);
+  Status MeetNamed(const ObjectSet& a, const ObjectSet& b, std::vector<ObjectSet::Named>* named);
+  Status ExpandSome(const ObjectSet& owner, std::vector<ObjectSet>* cases);
   StatusOr<bool> KeySatisfies(const ObjectSet::Some& some, std::string_view key);
   template <class T>
   Status Add(std::vector<T>* list, T item);

@@ -92,14 +92,13 @@ StatusOr<bool> Algebra::KeySatisfies(const ObjectSet::Some& some, std::string_vi
 }
 
 // `cases` name all keys that `owner` names, and more. What `owner` says of some extra key may be
-// true of one of the keys that are now named, or of one that is still extra. The named keys that
-// `owner` has are the first `known` of each case, or else found by their names.
-Status Algebra::ExpandSome(const ObjectSet& owner, size_t known, std::vector<ObjectSet>* cases) {
+// true of one of the keys that are now named, or of one that is still extra.
+Status Algebra::ExpandSome(const ObjectSet& owner, std::vector<ObjectSet>* cases) {
   KeyIndex index(owner);
   for (const ObjectSet::Some& some : owner.some) {
     std::vector<ObjectSet> next;
     for (const ObjectSet& c : *cases) {
-      for (size_t i = known; i < c.named.size(); ++i) {
+      for (size_t i = 0; i < c.named.size(); ++i) {
         if (index.Find(c.named[i].key) != nullptr) continue;
         ExprId value = pool_.And(c.named[i].value, some.value);
         if (value == kNone) continue;
@@ -122,30 +121,49 @@ Status Algebra::ExpandSome(const ObjectSet& owner, size_t known, std::vector<Obj
   return {};
 }
 
+// The named keys of both: those that either declares, a's before b's, then the others.
+Status Algebra::MeetNamed(const ObjectSet& a, const ObjectSet& b,
+                          std::vector<ObjectSet::Named>* named) {
+  named->reserve(a.named.size() + b.named.size());
+  KeyIndex in_a(a), in_b(b);
+  for (bool declared : {true, false}) {
+    for (const ObjectSet::Named& x : a.named) {
+      const ObjectSet::Named* y = in_b.Find(x.key);
+      // A key that only b declares stands where b has it.
+      if (x.declared != declared) continue;
+      if (!declared && y != nullptr && y->declared) continue;
+      ObjectSet::Named n = x;
+      if (y != nullptr) {
+        n.value = pool_.And(x.value, y->value);
+        n.required |= y->required;
+      } else {
+        GM_ASSIGN_OR_RETURN(ExprId other, ExtraValue(b, x.key));
+        n.value = pool_.And(x.value, other);
+      }
+      named->push_back(n);
+    }
+    for (const ObjectSet::Named& y : b.named) {
+      if (y.declared != declared) continue;
+      const ObjectSet::Named* x = in_a.Find(y.key);
+      if (x != nullptr && (x->declared || !declared)) continue;
+      ObjectSet::Named n = y;
+      if (x != nullptr) {
+        n.value = pool_.And(x->value, y.value);
+        n.required |= x->required;
+      } else {
+        GM_ASSIGN_OR_RETURN(ExprId other, ExtraValue(a, y.key));
+        n.value = pool_.And(y.value, other);
+      }
+      named->push_back(n);
+    }
+  }
+  return {};
+}
+
 Status Algebra::Meet(const ObjectSet& a, const ObjectSet& b, std::vector<ObjectSet>* out) {
   GM_RETURN_IF_ERROR(Step(4 + a.named.size() + b.named.size()));
   ObjectSet both;
-  both.named.reserve(a.named.size() + b.named.size());
-  KeyIndex in_a(a), in_b(b);
-  for (const ObjectSet::Named& x : a.named) {
-    ObjectSet::Named n = x;
-    if (const ObjectSet::Named* y = in_b.Find(x.key)) {
-      n.value = pool_.And(x.value, y->value);
-      n.required |= y->required;
-      n.declared |= y->declared;
-    } else {
-      GM_ASSIGN_OR_RETURN(ExprId other, ExtraValue(b, x.key));
-      n.value = pool_.And(x.value, other);
-    }
-    both.named.push_back(n);
-  }
-  for (const ObjectSet::Named& y : b.named) {
-    if (in_a.Find(y.key) != nullptr) continue;
-    ObjectSet::Named n = y;
-    GM_ASSIGN_OR_RETURN(ExprId other, ExtraValue(a, y.key));
-    n.value = pool_.And(y.value, other);
-    both.named.push_back(n);
-  }
+  GM_RETURN_IF_ERROR(MeetNamed(a, b, &both.named));
   both.rest = pool_.And(a.rest, b.rest);
   both.groups = a.groups;
   for (const ObjectSet::Group& g : b.groups) {
@@ -162,8 +180,8 @@ Status Algebra::Meet(const ObjectSet& a, const ObjectSet& b, std::vector<ObjectS
     return {};
   }
   std::vector<ObjectSet> cases = {std::move(both)};
-  GM_RETURN_IF_ERROR(ExpandSome(a, a.named.size(), &cases));
-  GM_RETURN_IF_ERROR(ExpandSome(b, 0, &cases));
+  GM_RETURN_IF_ERROR(ExpandSome(a, &cases));
+  GM_RETURN_IF_ERROR(ExpandSome(b, &cases));
   for (ObjectSet& c : cases) {
     if (Simplify(&c)) out->push_back(std::move(c));
   }

@@ -21,8 +21,8 @@ namespace {
 // deeper than the schema itself: each level has texts of its own.
 constexpr int kFreeDepth = 32;
 
-// The most alternatives for the place of one element among counted ones.
-constexpr int64_t kMaxPlaces = 512;
+// The most states of a list of counted elements that has to meet conditions.
+constexpr int64_t kMaxCounted = 4096;
 
 // The one number of the set, where it is one number.
 const Decimal* Single(const NumberSet& set) {
@@ -152,30 +152,61 @@ NodeId SchemaEmitter::RuleFor(NodeId body, std::string_view name) {
   return it->second;
 }
 
-StatusOr<NodeId> SchemaEmitter::RepeatWithOne(NodeId each, NodeId special, int64_t min,
-                                              int64_t max) {
-  if (max < 1) return builder_.Nothing();
-  int64_t places = max == kUnbounded ? std::max<int64_t>(min, 1) : max;
-  if (places > kMaxPlaces) {
-    return Unsupported("one element or member that must be among " + std::to_string(places) +
-                       " counted ones is not supported; the most is " +
-                       std::to_string(kMaxPlaces));
+// States are what conditions have been met and, as far as it matters, how many elements are written;
+// each element goes on to the state with any of the conditions that are left met by it.
+StatusOr<NodeId> SchemaEmitter::List(const ListSpec& spec) {
+  uint32_t all = (uint32_t{1} << spec.conditions) - 1;
+  std::vector<NodeId> elements(all + 1);
+  for (uint32_t mask = 0; mask <= all; ++mask) {
+    GM_ASSIGN_OR_RETURN(elements[mask], spec.element(mask));
   }
-  std::vector<NodeId> alternatives;
-  for (int64_t before = 0; before < places; ++before) {
-    int64_t least = std::max<int64_t>(0, min - 1 - before);
-    bool last = before == places - 1;
-    if (max == kUnbounded) {
-      alternatives.push_back(builder_.Sequence(
-          {builder_.Repeat(each, before, last ? kUnbounded : before), special,
-           builder_.Repeat(each, least, kUnbounded)}));
-    } else {
-      alternatives.push_back(
-          builder_.Sequence({builder_.Repeat(each, before, before), special,
-                             builder_.Repeat(each, least, max - 1 - before)}));
+  // Once every condition is met, a repeat counts what may follow.
+  NodeId further = builder_.Sequence({spec.comma, elements[0]});
+  auto rest = [&](int64_t written) {
+    if (spec.max != kUnbounded && written > spec.max) return builder_.Nothing();
+    return builder_.Sequence(
+        {builder_.Repeat(further, std::max<int64_t>(0, spec.min - written),
+                         spec.max == kUnbounded ? kUnbounded : spec.max - written),
+         spec.end});
+  };
+  // Without an upper bound, counts from `min` on are alike; a count of 0 is no comma.
+  int64_t cap = spec.max != kUnbounded ? spec.max : std::max<int64_t>(1, spec.min);
+  if (cap > kMaxCounted >> spec.conditions) {
+    return Unsupported("elements or members that must be among up to " + std::to_string(cap) +
+                       " counted ones are not supported; the most is " +
+                       std::to_string(kMaxCounted >> spec.conditions));
+  }
+  absl::flat_hash_map<std::pair<uint32_t, int64_t>, RuleId> states;
+  std::vector<std::pair<uint32_t, int64_t>> waiting;
+  auto go_on = [&](uint32_t met, int64_t written) {
+    if (met == all) return rest(written);
+    auto key = std::pair(met, std::min(written, cap));
+    auto [it, fresh] = states.try_emplace(key);
+    if (fresh) {
+      it->second = builder_.AddRule("list");
+      waiting.push_back(key);
     }
+    return builder_.Rule(it->second);
+  };
+  auto body = [&](uint32_t met, int64_t written) {
+    std::vector<NodeId> alternatives;
+    if (spec.max != kUnbounded && written >= spec.max) return builder_.Nothing();
+    NodeId comma = spec.leads && written == 0 ? builder_.Empty() : spec.comma;
+    for (uint32_t mask = 0; mask <= all; ++mask) {
+      if ((mask & met) != 0 || elements[mask] == builder_.Nothing()) continue;
+      alternatives.push_back(
+          builder_.Sequence({comma, elements[mask], go_on(met | mask, written + 1)}));
+    }
+    return builder_.Choice(alternatives);
+  };
+  NodeId first = body(0, 0);
+  while (!waiting.empty()) {
+    auto [met, written] = waiting.back();
+    waiting.pop_back();
+    RuleId rule = states.find(std::pair(met, written))->second;
+    builder_.SetBody(rule, body(met, written));
   }
-  return builder_.Choice(alternatives);
+  return first;
 }
 
 }  // namespace grammask::internal

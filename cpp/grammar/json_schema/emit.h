@@ -3,6 +3,7 @@
 #define GRAMMASK_GRAMMAR_JSON_SCHEMA_EMIT_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,8 +47,18 @@ class SchemaEmitter {
   StatusOr<NodeId> String(const StringSet& set);
   // A rule with this body; the same one for the same body.
   NodeId RuleFor(NodeId body, std::string_view name);
-  // each* with one `special` among them, between min and max in all.
-  StatusOr<NodeId> RepeatWithOne(NodeId each, NodeId special, int64_t min, int64_t max);
+  // A list of elements (or members) up to and with `end`, among which each of some conditions holds
+  // for at least one.
+  struct ListSpec {
+    size_t conditions;  // at most kMaxConditions
+    // The element of which the conditions in the mask are true, at least; what comes after it included.
+    std::function<StatusOr<NodeId>(uint32_t mask)> element;
+    NodeId comma, end;
+    bool leads;         // no comma before the first
+    int64_t min, max;   // elements
+  };
+  static constexpr size_t kMaxConditions = 5;
+  StatusOr<NodeId> List(const ListSpec& spec);
   // Puts the place of the value being emitted before a message that has none.
   Status Located(const Status& status) const;
 

@@ -44,15 +44,29 @@ StatusOr<NodeId> ArrayEmitter::Element(ExprId expr) {
 StatusOr<NodeId> ArrayEmitter::AfterPrefix() {
   int64_t length = static_cast<int64_t>(set_.prefix.size());
   if (max_ <= length) return set_.some.empty() ? end_ : builder_.Nothing();
-  GM_ASSIGN_OR_RETURN(NodeId rest, Element(set_.rest));
-  NodeId further = builder_.Sequence({comma_, rest});
   int64_t min = std::max<int64_t>(0, min_ - length);
   int64_t max = max_ == kUnbounded ? kUnbounded : max_ - length;
-  if (set_.some.empty()) return builder_.Sequence({builder_.Repeat(further, min, max), end_});
-  GM_ASSIGN_OR_RETURN(NodeId special, Element(e_.normaliser_.pool().And(set_.rest, set_.some[0])));
-  GM_ASSIGN_OR_RETURN(NodeId list, e_.RepeatWithOne(further,
-                                                    builder_.Sequence({comma_, special}), min, max));
-  return builder_.Sequence({list, end_});
+  if (!set_.some.empty()) return ListWithSome(false, min, max);
+  GM_ASSIGN_OR_RETURN(NodeId rest, Element(set_.rest));
+  return builder_.Sequence(
+      {builder_.Repeat(builder_.Sequence({comma_, rest}), min, max), end_});
+}
+
+StatusOr<NodeId> ArrayEmitter::ListWithSome(bool leads, int64_t min, int64_t max) {
+  return e_.List({.conditions = set_.some.size(),
+                  .element =
+                      [&](uint32_t mask) {
+                        std::vector<ExprId> parts = {set_.rest};
+                        for (size_t i = 0; i < set_.some.size(); ++i) {
+                          if (mask >> i & 1) parts.push_back(set_.some[i]);
+                        }
+                        return Element(e_.normaliser_.pool().And(parts));
+                      },
+                  .comma = comma_,
+                  .end = end_,
+                  .leads = leads,
+                  .min = min,
+                  .max = max});
 }
 
 StatusOr<NodeId> ArrayEmitter::FromPrefix() {
@@ -76,21 +90,12 @@ StatusOr<NodeId> ArrayEmitter::FromPrefix() {
 }
 
 StatusOr<NodeId> ArrayEmitter::WithoutPrefix() {
+  if (!set_.some.empty()) return ListWithSome(true, min_, max_);
   GM_ASSIGN_OR_RETURN(NodeId rest, Element(set_.rest));
   NodeId further = builder_.Sequence({comma_, rest});
   int64_t min = std::max<int64_t>(0, min_ - 1);
   int64_t max = max_ == kUnbounded ? kUnbounded : max_ - 1;
-  if (set_.some.empty()) {
-    return builder_.Sequence({rest, builder_.Repeat(further, min, max), end_});
-  }
-  GM_ASSIGN_OR_RETURN(NodeId special, Element(e_.normaliser_.pool().And(set_.rest, set_.some[0])));
-  GM_ASSIGN_OR_RETURN(NodeId later, e_.RepeatWithOne(further,
-                                                     builder_.Sequence({comma_, special}), min,
-                                                     max));
-  return builder_.Sequence(
-      {builder_.Choice({builder_.Sequence({special, builder_.Repeat(further, min, max)}),
-                        builder_.Sequence({rest, later})}),
-       end_});
+  return builder_.Sequence({rest, builder_.Repeat(further, min, max), end_});
 }
 
 StatusOr<std::optional<std::vector<ArrayEmitter::Literal>>> ArrayEmitter::Literals(ExprId expr) {
@@ -191,9 +196,10 @@ StatusOr<NodeId> ArrayEmitter::Unique() {
 
 StatusOr<NodeId> ArrayEmitter::Run() {
   if (min_ > max_) return builder_.Nothing();
-  if (set_.some.size() > 1) {
-    return Unsupported("several different elements that must be among those after the prefix, "
-                       "which is what contains asks for, are not supported");
+  if (set_.some.size() > SchemaEmitter::kMaxConditions) {
+    return Unsupported(std::to_string(set_.some.size()) +
+                       " different elements that must be among those after the prefix, which is "
+                       "what contains asks for, are not supported");
   }
   bool may_be_empty = min_ == 0 && set_.some.empty();
   NodeId content = builder_.Nothing();

@@ -30,9 +30,9 @@ class ObjectEmitter {
   };
   StatusOr<bool> FindMembers();  // false when a required one cannot be
   StatusOr<NodeId> MemberNode(NodeId key, ExprId value, std::string_view name);
-  // The extra members, restricted to those of which `some` is true where it is given.
-  StatusOr<NodeId> ExtraNode(const ObjectSet::Some* some);
-  StatusOr<std::vector<Extra>> Extras(const ObjectSet::Some* some);
+  // The extra members of which the conditions of set_.some in the mask are true.
+  StatusOr<NodeId> ExtraNode(uint32_t conditions);
+  StatusOr<std::vector<Extra>> Extras(uint32_t conditions);
   Status RestrictNames(ExprId names, std::vector<Extra>* extras);
   Status ExcludeNames(Extra* extra);
   // Extra members to the end of the object, `min` to `max` of them; a comma comes before the first
@@ -50,7 +50,7 @@ class ObjectEmitter {
   NodeId comma_, end_;
   std::vector<Member> members_;
   int64_t required_ = 0;
-  NodeId extra_, special_;  // Nothing where there are none
+  NodeId extra_;  // any extra member; Nothing where there are none
 };
 
 // Arrays. Used once for one case.
@@ -69,6 +69,7 @@ class ArrayEmitter {
   StatusOr<NodeId> FromPrefix();
   StatusOr<NodeId> WithoutPrefix();
   StatusOr<NodeId> AfterPrefix();
+  StatusOr<NodeId> ListWithSome(bool leads, int64_t min, int64_t max);
   StatusOr<NodeId> Unique();
   // The literals of `expr`; nullopt when it holds others or too many.
   StatusOr<std::optional<std::vector<Literal>>> Literals(ExprId expr);

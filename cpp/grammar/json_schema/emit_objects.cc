@@ -64,8 +64,7 @@ ObjectEmitter::ObjectEmitter(SchemaEmitter* emitter, const ObjectSet& set, int d
       depth_(depth),
       comma_(e_.layout_.Comma(depth + 1)),
       end_(e_.layout_.Close('}', depth)),
-      extra_(builder_.Nothing()),
-      special_(builder_.Nothing()) {}
+      extra_(builder_.Nothing()) {}
 
 NodeId ObjectEmitter::AsRule(NodeId node) {
   if (builder_.node(node).kind == NodeKind::kRule) return node;
@@ -100,7 +99,7 @@ StatusOr<bool> ObjectEmitter::FindMembers() {
   return true;
 }
 
-StatusOr<std::vector<ObjectEmitter::Extra>> ObjectEmitter::Extras(const ObjectSet::Some* some) {
+StatusOr<std::vector<ObjectEmitter::Extra>> ObjectEmitter::Extras(uint32_t conditions) {
   std::vector<PatternId> patterns;
   auto index = [&](PatternId p) {
     auto it = std::find(patterns.begin(), patterns.end(), p);
@@ -110,11 +109,13 @@ StatusOr<std::vector<ObjectEmitter::Extra>> ObjectEmitter::Extras(const ObjectSe
   for (const ObjectSet::Group& g : set_.groups) {
     for (const ObjectSet::Pattern& p : g.patterns) index(p.pattern);
   }
-  uint32_t declared = (uint32_t{1} << std::min<size_t>(patterns.size(), 31)) - 1;
-  uint32_t match = 0, no_match = 0;
-  if (some != nullptr) {
-    for (PatternId p : some->match) match |= uint32_t{1} << std::min(index(p), 31u);
-    for (PatternId p : some->no_match) no_match |= uint32_t{1} << std::min(index(p), 31u);
+  size_t declared = patterns.size();
+  std::vector<const ObjectSet::Some*> asked;
+  for (size_t i = 0; i < set_.some.size(); ++i) {
+    if (!(conditions >> i & 1)) continue;
+    asked.push_back(&set_.some[i]);
+    for (PatternId p : set_.some[i].match) index(p);
+    for (PatternId p : set_.some[i].no_match) index(p);
   }
   if (patterns.size() > kMaxPatterns) {
     return Unsupported("patternProperties: " + std::to_string(patterns.size()) +
@@ -123,15 +124,19 @@ StatusOr<std::vector<ObjectEmitter::Extra>> ObjectEmitter::Extras(const ObjectSe
   }
   std::vector<ExprId> values(size_t{1} << patterns.size());
   for (uint32_t mask = 0; mask < values.size(); ++mask) {
-    bool asked = (mask & match) == match && (mask & no_match) == 0;
+    auto matches = [&](PatternId p) { return (mask >> index(p) & 1) != 0; };
     // In strict mode a key must match a pattern of the schema's own.
-    bool open = !set_.closed || (mask & declared) != 0;
-    std::vector<ExprId> parts = {asked && open ? set_.rest : kNone};
-    if (some != nullptr) parts.push_back(some->value);
+    bool open = !set_.closed || (mask & ((uint32_t{1} << declared) - 1)) != 0;
+    std::vector<ExprId> parts = {open ? set_.rest : kNone};
+    for (const ObjectSet::Some* some : asked) {
+      bool meets = std::all_of(some->match.begin(), some->match.end(), matches) &&
+                   std::none_of(some->no_match.begin(), some->no_match.end(), matches);
+      parts.push_back(meets ? some->value : kNone);
+    }
     for (const ObjectSet::Group& g : set_.groups) {
       bool any = false;
       for (const ObjectSet::Pattern& p : g.patterns) {
-        if (!(mask >> index(p.pattern) & 1)) continue;
+        if (!matches(p.pattern)) continue;
         any = true;
         parts.push_back(p.value);
       }
@@ -186,12 +191,14 @@ Status ObjectEmitter::RestrictNames(ExprId names, std::vector<Extra>* extras) {
   return {};
 }
 
-StatusOr<NodeId> ObjectEmitter::ExtraNode(const ObjectSet::Some* some) {
+StatusOr<NodeId> ObjectEmitter::ExtraNode(uint32_t conditions) {
   if (!set_.HasExtras()) return builder_.Nothing();
-  GM_ASSIGN_OR_RETURN(std::vector<Extra> extras, Extras(some));
+  GM_ASSIGN_OR_RETURN(std::vector<Extra> extras, Extras(conditions));
   for (Extra& extra : extras) GM_RETURN_IF_ERROR(ExcludeNames(&extra));
   GM_RETURN_IF_ERROR(RestrictNames(set_.names, &extras));
-  if (some != nullptr) GM_RETURN_IF_ERROR(RestrictNames(some->key, &extras));
+  for (size_t i = 0; i < set_.some.size(); ++i) {
+    if (conditions >> i & 1) GM_RETURN_IF_ERROR(RestrictNames(set_.some[i].key, &extras));
+  }
   std::vector<NodeId> alternatives;
   for (const Extra& extra : extras) {
     GM_ASSIGN_OR_RETURN(NodeId key, e_.String(extra.key));
@@ -203,29 +210,23 @@ StatusOr<NodeId> ObjectEmitter::ExtraNode(const ObjectSet::Some* some) {
 }
 
 StatusOr<NodeId> ObjectEmitter::ExtrasToEnd(bool leads, int64_t min, int64_t max) {
-  NodeId further = builder_.Sequence({comma_, extra_});
   if (set_.some.empty()) {
     if (extra_ == builder_.Nothing() || max == 0) {
       return !leads && min == 0 ? end_ : builder_.Nothing();
     }
+    NodeId further = builder_.Sequence({comma_, extra_});
     if (!leads) return builder_.Sequence({builder_.Repeat(further, min, max), end_});
     int64_t rest = max == kUnbounded ? kUnbounded : max - 1;
     return builder_.Sequence(
         {extra_, builder_.Repeat(further, std::max<int64_t>(0, min - 1), rest), end_});
   }
-  if (max == 0) return builder_.Nothing();
-  NodeId special = builder_.Sequence({comma_, special_});
-  if (!leads) {
-    GM_ASSIGN_OR_RETURN(NodeId list, e_.RepeatWithOne(further, special, min, max));
-    return builder_.Sequence({list, end_});
-  }
-  int64_t least = std::max<int64_t>(0, min - 1);
-  int64_t rest = max == kUnbounded ? kUnbounded : max - 1;
-  GM_ASSIGN_OR_RETURN(NodeId later, e_.RepeatWithOne(further, special, least, rest));
-  return builder_.Sequence(
-      {builder_.Choice({builder_.Sequence({special_, builder_.Repeat(further, least, rest)}),
-                        builder_.Sequence({extra_, later})}),
-       end_});
+  return e_.List({.conditions = set_.some.size(),
+                  .element = [&](uint32_t mask) { return ExtraNode(mask); },
+                  .comma = comma_,
+                  .end = end_,
+                  .leads = leads,
+                  .min = min,
+                  .max = max});
 }
 
 // The members, where each of the first `last` + 1 may be the first of all. tails[i] is what follows
@@ -304,15 +305,12 @@ StatusOr<NodeId> ObjectEmitter::Counted(int64_t min, int64_t max) {
 StatusOr<NodeId> ObjectEmitter::Run() {
   GM_ASSIGN_OR_RETURN(bool possible, FindMembers());
   if (!possible) return builder_.Nothing();
-  GM_ASSIGN_OR_RETURN(extra_, ExtraNode(nullptr));
-  if (set_.some.size() > 1) {
-    return Unsupported("two different members that must be among those not named, which is what "
-                       "the complement of additionalProperties or patternProperties asks for, "
-                       "are not supported");
-  }
-  if (!set_.some.empty()) {
-    GM_ASSIGN_OR_RETURN(special_, ExtraNode(&set_.some[0]));
-    if (special_ == builder_.Nothing()) return builder_.Nothing();
+  GM_ASSIGN_OR_RETURN(extra_, ExtraNode(0));
+  if (set_.some.size() > SchemaEmitter::kMaxConditions) {
+    return Unsupported(std::to_string(set_.some.size()) +
+                       " different members that must be among those not named, which is what the "
+                       "complement of additionalProperties or patternProperties asks for, are not "
+                       "supported");
   }
   int64_t n = static_cast<int64_t>(members_.size());
   bool extras = extra_ != builder_.Nothing();

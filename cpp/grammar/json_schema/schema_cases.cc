@@ -250,7 +250,7 @@ Status SchemaCombiner::Required(ObjectSet* set) {
       StatusOr<ExprId> value = algebra_.ExtraValue(*set, key);
       if (!value.ok()) return At(Keyword::kPatternProperties, value.status());
       if (indexed) index[key] = i;
-      set->named.push_back({key, *value, true, true});
+      set->named.push_back({key, *value, true});
     }
     set->named[i].required = true;
   }

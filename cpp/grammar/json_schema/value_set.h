@@ -96,7 +96,7 @@ struct ObjectSet {
     std::string_view key;
     ExprId value;           // kNone: the key may not occur
     bool required = false;
-    bool declared = false;  // by `properties` or `required`
+    bool declared = false;  // by `properties`
     friend bool operator==(const Named&, const Named&) = default;
   };
   struct Pattern {
@@ -119,7 +119,8 @@ struct ObjectSet {
     friend bool operator==(const Some&, const Some&) = default;
   };
 
-  std::vector<Named> named;  // in the order of the text; each key once
+  // Each key once, in the order of the text: the declared ones first.
+  std::vector<Named> named;
   ExprId rest = kAnything;   // for the value of each extra key
   std::vector<Group> groups;
   ExprId names = kAnything;  // for each key, as a string

@@ -64,14 +64,22 @@ def _match(
     return matched, matched == len(text) and matcher.is_completed(), skipped
 
 
+def _character(data: bytes) -> str:
+    """The first character of `data`, or the first byte where it begins no character."""
+    for length in range(1, len(data) + 1):
+        try:
+            return display.show_bytes(data[:length].decode("utf-8").encode())
+        except UnicodeDecodeError:
+            continue
+    return f"byte 0x{data[0]:02x}"
+
+
 def _explain(
     matcher: grammask.GrammarMatcher, source: str, document: bytes, offset: int
 ) -> str:
     line, column, shown, caret = display.place(document, offset)
-    rest = document[offset:].strip()
-    if rest:
-        character = document[offset:].decode("utf-8", errors="backslashreplace")[:1]
-        found = f"{display.show_bytes(character.encode())} may not come here"
+    if document[offset:].strip():
+        found = f"{_character(document[offset : offset + 4])} may not come here"
     else:
         found = "the document ends too early"
     parts = [f"{source}:{line}:{column}: {found}", f"  {shown}", f"  {caret}"]

@@ -38,6 +38,9 @@ class TokenTexts:
                 self.ids.setdefault(text, token)
         self.longest = max((len(text) for text in self.ids), default=0)
         self.usual = self._usual(never)
+        self.exponents = numpy.array(
+            [token for text, token in self.ids.items() if text[:1] in b"eE"], dtype=numpy.int64
+        )
 
     def _usual(self, never: "set[int]") -> "numpy.ndarray":
         """Log-probabilities: low ids (frequent in byte-pair vocabularies) and plain words win."""
@@ -143,12 +146,15 @@ class Sampler:
         for _ in range(count):
             yield _Run(self).write()
 
-    def random_logits(self) -> "numpy.ndarray":
+    def random_logits(self, last_byte: bytes) -> "numpy.ndarray":
         noise = self._noise[int(self._random.integers(_NOISE_ROWS))]
         start = int(self._random.integers(len(noise)))
         self._logits[: len(noise) - start] = noise[start:]
         self._logits[len(noise) - start :] = noise[:start]
         self._logits += self._texts.usual
+        if last_byte.isdigit():
+            # 7E981 is a fine JSON number, but few programs can read it.
+            self._logits[self._texts.exponents] -= 10
         return self._logits
 
 
@@ -211,7 +217,7 @@ class _Run:
             token = self.texts.longest_token(text) if text else self.matcher.stop_token_ids[0]
             if token is not None:
                 return token
-        logits = self.sampler.random_logits()
+        logits = self.sampler.random_logits(self.document.text[-1:])
         grammask.apply_token_bitmask_inplace(logits, self.sampler._mask)
         return int(numpy.argmax(logits))
 

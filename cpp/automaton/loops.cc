@@ -1,0 +1,170 @@
+// States to what matters of their loops and counts for masks.
+//
+// Three questions let many states share one mask. FarTerm: which bounds can no token reach? In
+// `[a-z]{5,4000}"` after three letters and after thirty, none. Loosen: what is a bounded loop
+// without its bound, beside a pattern? The mask stage then measures whether the bound can matter.
+// FindLoop: which characters leave everything possible? In `X*"abc"X*` any X does, whatever part of
+// "abc" has been read, so all tokens of X's are taken at once.
+//
+// Cost: linear in the term, once for a state. Tests: tests/automaton/term_test.cc, tests/mask.
+#include <absl/container/inlined_vector.h>
+
+#include <algorithm>
+
+#include "automaton/term_store.h"
+
+namespace grammask::internal {
+namespace {
+
+// Parts of an intersection over which it is not loosened: each bound costs a state and, for its
+// mask, a level of recursion.
+constexpr size_t kMaxLoosened = 8;
+constexpr int kMaxLoopDepth = 6;  // choices and intersections inside one another that are looked at
+
+}  // namespace
+
+TermId TermStore::FarTerm(TermId id) {
+  const Term& t = terms_[id.value];
+  if (!t.counted) return id;
+  const uint32_t far = t.far.load(std::memory_order_acquire);
+  if (far != 0) return TermId(far);
+  std::lock_guard lock(mutex_);
+  return MakeFar(id);
+}
+
+// Children before parents, on an explicit stack; each term's result is remembered in it.
+TermId TermStore::MakeFar(TermId id) {
+  std::vector<TermId> todo = {id};
+  auto far_of = [&](TermId t) {
+    const Term& term = terms_[t.value];
+    return term.counted ? TermId(term.far.load(std::memory_order_relaxed)) : t;
+  };
+  while (!todo.empty()) {
+    const TermId top = todo.back();
+    Term& t = terms_[top.value];
+    if (far_of(top).value != 0) {
+      todo.pop_back();
+      continue;
+    }
+    const size_t before = todo.size();
+    for (TermId c : t.children) {
+      if (far_of(c).value == 0) todo.push_back(c);
+    }
+    if (todo.size() > before) continue;
+    todo.pop_back();
+    absl::InlinedVector<TermId, 8> children;
+    for (TermId c : t.children) children.push_back(far_of(c));
+    TermId result = top;
+    switch (t.kind) {
+      case TermKind::kSequence:
+        result = Sequence(children[0], children[1]);
+        break;
+      case TermKind::kChoice:
+        result = Choice(children);
+        break;
+      case TermKind::kRepeat: {
+        // Within a token's length neither a lower bound of small_count + 1 nor an upper one over
+        // small_count can be reached, since each round takes a byte.
+        const bool far = t.b != kUnbounded && t.b > small_count_;
+        result = Repeat(children[0], std::min(t.a, small_count_ + 1), far ? kUnbounded : t.b);
+        break;
+      }
+      default:
+        break;
+    }
+    terms_[top.value].far.store(result.value, std::memory_order_release);
+  }
+  return far_of(id);
+}
+
+std::optional<TermStore::Loosened> TermStore::Loosen(TermId id) {
+  const Term& t = terms_[id.value];
+  const bool sequence = t.kind == TermKind::kSequence;
+  const TermId head = sequence ? t.children[0] : id;
+  const Term& h = terms_[head.value];
+  if (!h.regular || (h.kind != TermKind::kAnd && h.kind != TermKind::kRepeat)) return std::nullopt;
+  if (h.children.size() > kMaxLoosened) return std::nullopt;
+  absl::InlinedVector<TermId, 4> parts;
+  const Term* loop = nullptr;
+  for (TermId c : h.kind == TermKind::kAnd ? h.children : std::span<const TermId>(&head, 1)) {
+    const Term& part = terms_[c.value];
+    if (part.kind == TermKind::kRepeat && part.b != kUnbounded && loop == nullptr) {
+      loop = &part;
+    } else {
+      parts.push_back(c);
+    }
+  }
+  if (loop == nullptr) return std::nullopt;
+  std::lock_guard lock(mutex_);
+  parts.push_back(Repeat(loop->children[0], loop->a, kUnbounded));
+  TermId loose = And(parts);
+  if (sequence) loose = Sequence(loose, t.children[1]);
+  return Loosened{loose, loop->b};
+}
+
+bool TermStore::Includes(TermId whole, TermId part) {
+  const TermId parts[] = {part, Not(whole)};
+  return And(parts) == Nothing();
+}
+
+std::optional<TermStore::Loop> TermStore::LoopOf(TermId id, int depth) {
+  const Term& t = terms_[id.value];
+  if (!t.regular && t.kind != TermKind::kSequence) return std::nullopt;
+  if (depth > kMaxLoopDepth) return std::nullopt;
+  switch (t.kind) {
+    case TermKind::kRepeat:
+      if (t.b != kUnbounded) return std::nullopt;
+      return Loop{t.children[0], id, false};
+    case TermKind::kSequence: {
+      auto head = LoopOf(t.children[0], depth + 1);
+      if (head.has_value()) head->part = Sequence(head->part, t.children[1]);
+      return head;
+    }
+    case TermKind::kChoice: {
+      // The alternative that loops on most.
+      std::optional<Loop> best;
+      for (TermId c : t.children) {
+        auto loop = LoopOf(c, depth + 1);
+        if (!loop.has_value()) continue;
+        if (!best.has_value() || (loop->x != best->x && Includes(loop->x, best->x))) best = loop;
+      }
+      return best;
+    }
+    case TermKind::kAnd: {
+      // All parts must loop; the characters are those of the narrowest. Excluding finitely many
+      // texts leaves a loop some text always.
+      absl::InlinedVector<TermId, 4> parts;
+      std::optional<TermId> x;
+      bool excluding = false;
+      for (TermId c : t.children) {
+        const Term& part = terms_[c.value];
+        if (part.kind == TermKind::kNot && terms_[part.children[0].value].finite) {
+          excluding = true;
+          continue;
+        }
+        const auto loop = LoopOf(c, depth + 1);
+        if (!loop.has_value()) return std::nullopt;
+        excluding |= loop->excluding;
+        parts.push_back(loop->part);
+        if (!x.has_value() || (*x != loop->x && Includes(*x, loop->x))) {
+          x = loop->x;
+        } else if (*x != loop->x && !Includes(loop->x, *x)) {
+          return std::nullopt;
+        }
+      }
+      if (!x.has_value()) return std::nullopt;
+      const TermId both = And(parts);
+      if (both == Nothing()) return std::nullopt;
+      return Loop{*x, both, excluding};
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<TermStore::Loop> TermStore::FindLoop(TermId id) {
+  std::lock_guard lock(mutex_);
+  return LoopOf(id, 0);
+}
+
+}  // namespace grammask::internal

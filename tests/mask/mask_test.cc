@@ -1,0 +1,450 @@
+// Masks against trying every token, on each of the ways by which they are made.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "mask_world.h"
+#include "parser/random_grammar.h"
+
+namespace grammask::internal {
+namespace {
+
+std::vector<std::string> LetterTokens() {
+  std::vector<std::string> tokens = TextSets::Texts();
+  tokens.resize(1 + 2 + 4 + 8);
+  tokens.insert(tokens.end(), {"c", "ac", "ca", "ab", "\xFF"});
+  return tokens;
+}
+
+// ---- random grammars ----
+
+TEST(Mask, RandomGrammarsOverAllShortTokens) {
+  const auto vocab = MakeVocab(LetterTokens());
+  size_t masks = 0;
+  for (uint64_t seed = 0; seed < 1200; ++seed) {
+    const RandomGrammar random(seed);
+    const Language& language = random.language();
+    if (!language.productive) continue;
+    MaskWorld w(vocab);
+    const Grammar grammar = random.Build();
+    const SetId start = w.Start(grammar);
+    for (const std::string& text : TextSets::Texts()) {
+      if (text.size() > 4) break;
+      const SetId set = w.sets().Run(start, text);
+      if (set == SetTable::Dead()) continue;
+      std::vector<TokenId> expected;
+      for (TokenId t = 0; t < vocab->size(); ++t) {
+        const std::string token(vocab->bytes(t));
+        if (token.empty() || token.find_first_not_of("ab") != std::string::npos) continue;
+        if (language.prefixes[TextSets::IndexOf(text + token)]) expected.push_back(t);
+      }
+      ASSERT_EQ(w.Filled(set), expected) << grammar.ToString() << text;
+      ++masks;
+    }
+  }
+  EXPECT_GT(masks, 4000u);
+}
+
+TEST(Mask, ManyGrammarsInOneCache) {
+  MaskWorld w(MakeVocab(LetterTokens()));
+  std::vector<std::pair<SetId, std::string>> starts;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    const RandomGrammar random(seed);
+    if (!random.language().productive) continue;
+    const Grammar grammar = random.Build();
+    starts.push_back({w.Start(grammar), grammar.ToString()});
+  }
+  // Texts outside, grammars inside: each grammar meets what all others left.
+  for (const std::string& text : TextSets::Texts()) {
+    if (text.size() > 4) break;
+    for (const auto& [start, what] : starts) {
+      const SetId set = w.sets().Run(start, text);
+      if (set == SetTable::Dead()) continue;
+      ASSERT_EQ(w.Filled(set), AllowedByTrying(&w.sets(), w.vocab(), set)) << what << text;
+    }
+  }
+}
+
+// ---- split characters ----
+
+TEST(Mask, TokensThatCutCharacters) {
+  const std::vector<std::string> characters = {"a", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80"};
+  std::vector<std::string> tokens;
+  for (const std::string& c : characters) {
+    for (const std::string& d : characters) {
+      const std::string both = c + d;
+      for (size_t from = 0; from < both.size(); ++from) {
+        for (size_t to = from + 1; to <= both.size(); ++to) tokens.push_back(both.substr(from, to - from));
+      }
+    }
+  }
+  const auto vocab = MakeVocab(tokens);
+  std::mt19937 random(4);
+  constexpr uint32_t kPoints[] = {'a', 0xE9, 0x20AC, 0x1F600, 0xEA, 0x20AD, 0x1F601, 0x800};
+  for (int round = 0; round < 40; ++round) {
+    std::vector<CodePointRange> ranges;
+    for (uint32_t c : kPoints) {
+      if (random() % 2 == 0) ranges.push_back({c, c + random() % 3});
+    }
+    const CodePointSet set(ranges);
+    if (set.empty()) continue;
+    MaskWorld w(vocab);
+    const int64_t min = random() % 3, max = min + 1 + random() % 4;
+    const bool json = round % 3 == 0;
+    const SetId start = w.Start([&](GrammarBuilder& b) {
+      const NodeId c = json ? b.JsonClass(set) : b.Class(set);
+      return b.Sequence({b.Repeat(c, min, round % 2 == 0 ? max : kUnbounded), b.Bytes(round % 4 == 1 ? "" : "a")});
+    });
+    // All texts of two tokens.
+    std::vector<SetId> level = {start};
+    for (int depth = 0; depth < 2; ++depth) {
+      std::vector<SetId> next;
+      for (SetId at : level) {
+        w.Check(at, "round " + std::to_string(round));
+        if (HasFatalFailure()) return;
+        for (TokenId t : AllowedByTrying(&w.sets(), w.vocab(), at)) {
+          const SetId to = w.sets().Run(at, w.vocab().bytes(t));
+          if (std::ranges::find(next, to) == next.end()) next.push_back(to);
+        }
+      }
+      level = std::move(next);
+    }
+  }
+}
+
+// ---- loops over characters ----
+
+std::vector<std::string> WordTokens() {
+  std::vector<std::string> tokens = {
+      "\"",   "\",",  "\"}",  "\"]", "a\"", "ab\",", "\\",   "\\n",   "a\\", "\\u", "\\u00", "\\u0041",
+      "\\\"", "\\\\", "\n",   " ",   " a",  "admin", "root", "admi",  "n",   "adm", "in",    "user",
+      "0",    "12",   "a1",   "1a",  "!",   "a!",    ",",    "}",     "!!",  "aaa", "Zz",    "zZ9",
+      "\xC3", "\xA9", "\xC3\xA9", "\xE2\x82", "\xAC", "\xE2\x82\xAC\"", "\xF0\x9F\x98\x80", "\xFF"};
+  for (size_t n = 1; n <= 24; ++n) {
+    tokens.push_back(std::string(n, 'x'));
+    tokens.push_back(std::string(n, 'y') + "\"");
+    if (n % 3 == 0) tokens.push_back(std::string(n, 'z') + "9");
+    if (n % 4 == 0) tokens.push_back(std::string(n / 2, 'w') + "\xC3\xA9" + std::string(n / 2, 'w'));
+  }
+  tokens.push_back(std::string(60, 'x'));
+  return tokens;
+}
+
+TEST(Mask, StringsOfBoundedLength) {
+  const auto vocab = MakeVocab(WordTokens());
+  MaskWorld w(vocab);
+  for (int64_t max : {0, 1, 2, 3, 5, 12, 23, 24, 25, 26, 59, 60, 61, 62, 90, 130}) {
+    for (int64_t min : {int64_t{0}, int64_t{1}, max / 2, max}) {
+      if (min > max) continue;
+      const SetId start = w.Start([&](GrammarBuilder& b) {
+        return b.Sequence({b.Bytes("\""), b.Repeat(b.JsonClass(CodePointSet::All()), min, max), b.Bytes("\"")});
+      });
+      SetId set = w.sets().Step(start, '"');
+      for (int64_t n = 0; n <= max; ++n) {
+        w.Check(set, std::to_string(min) + ".." + std::to_string(max) + " after " + std::to_string(n));
+        if (HasFatalFailure()) return;
+        set = w.sets().Step(set, 'x');
+      }
+      EXPECT_EQ(set, SetTable::Dead());
+    }
+  }
+}
+
+// What follows the loop, and whether the rule may end, decide whether a slice may be taken whole.
+TEST(Mask, LoopsBeforeAnyKindOfRest) {
+  const auto vocab = MakeVocab(WordTokens());
+  std::mt19937 random(17);
+  const CodePointSet letters{{'a', 'z'}, {'A', 'Z'}}, lower{{'a', 'z'}}, digits{{'0', '9'}};
+  const CodePointSet any = CodePointSet::All().Minus({{'"', '"'}});
+  for (int round = 0; round < 250; ++round) {
+    MaskWorld w(vocab);
+    GrammarBuilder b;
+    const unsigned kind = random() % 5;
+    const NodeId x = kind == 0   ? b.JsonClass(CodePointSet::All())
+                     : kind == 1 ? b.Class(any)
+                     : kind == 2 ? b.Class(letters)
+                     : kind == 3 ? b.Class(lower.Union(digits))
+                                 : b.ByteClass(~ByteSet::Of('"'));
+    constexpr int64_t kMax[] = {1, 2, 4, 20, 24, 59, 60, 61, 200, kUnbounded};
+    const int64_t max = kMax[random() % std::size(kMax)];
+    const int64_t min = random() % 3 == 0 ? std::min<int64_t>(max, random() % 5) : 0;
+    const NodeId words[] = {b.Bytes("admin"), b.Bytes("root"), b.Bytes("xx"), b.Empty()};
+    NodeId loop = b.Repeat(x, min, max);
+    const unsigned cut = random() % 4;
+    if (cut == 0) loop = b.And({loop, b.Not(b.Choice({words[random() % 3], words[random() % 4]}))});
+    if (cut == 1) loop = b.And({loop, b.Repeat(b.Class(any), 0, kMax[random() % 9])});
+    const RuleId item = b.AddRule("item"), tail = b.AddRule("tail"), root = b.AddRule("root");
+    b.SetBody(tail, b.Choice({b.Bytes("!"), b.Sequence({b.Bytes("a"), b.Rule(tail)})}));
+    const NodeId rests[] = {b.Bytes("\""),
+                            b.Empty(),
+                            b.Bytes("a!"),
+                            b.Optional(b.Bytes("\"")),
+                            b.Rule(tail),
+                            b.Sequence({b.Class(digits), b.Bytes("\"")}),
+                            b.Star(b.Bytes("9")),
+                            b.Choice({b.Bytes("\""), b.Sequence({b.Class(lower), b.Bytes("!")})})};
+    b.SetBody(item, b.Sequence({loop, rests[random() % std::size(rests)]}));
+    // With and without callers that go on.
+    const NodeId then[] = {b.Empty(), b.Bytes(","), b.Class(letters), b.Bytes("\"}")};
+    b.SetBody(root, b.Sequence({b.Rule(item), then[random() % 4], b.Optional(b.Rule(item)), then[random() % 4]}));
+    const StatusOr<Grammar> grammar = b.Finish(root);
+    ASSERT_TRUE(grammar.ok());
+    TermStore scratch({}, 16);
+    if (!BuildTerms(*grammar, &scratch).ok()) continue;
+    SetId set = w.Start(*grammar);
+    std::string text;
+    for (int step = 0; step < 12; ++step) {
+      w.Check(set, grammar->ToString() + "after \"" + text + "\"");
+      if (HasFatalFailure()) return;
+      const auto allowed = AllowedByTrying(&w.sets(), w.vocab(), set);
+      if (allowed.empty()) break;
+      const TokenId token = allowed[random() % allowed.size()];
+      text += w.vocab().bytes(token);
+      set = w.sets().Run(set, w.vocab().bytes(token));
+    }
+  }
+}
+
+// A class too narrow to be likely gets its slice when it is asked for again: all masks stay equal.
+TEST(Mask, ALoopAskedForAgain) {
+  const auto vocab = MakeVocab(WordTokens());
+  const CodePointSet letters{{'a', 'z'}, {'A', 'Z'}};
+  MaskWorld w(vocab);
+  for (int64_t max : {3, 30, 70, 5, 61, 3}) {
+    const SetId start = w.Start([&](GrammarBuilder& b) {
+      return b.Sequence({b.Repeat(b.Class(letters), 1, max), b.Bytes("!")});
+    });
+    SetId set = start;
+    for (int64_t n = 0; n <= max; ++n, set = w.sets().Step(set, 'x')) {
+      w.Check(set, "up to " + std::to_string(max) + " after " + std::to_string(n));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Bounds beside a pattern: masks are shared only where no token comes near the bound.
+TEST(Mask, BoundsBesideAPattern) {
+  const auto vocab = MakeVocab(WordTokens());
+  MaskWorld w(vocab);
+  for (int64_t max : {6, 7, 10, 24, 30, 55, 62, 70}) {
+    const SetId start = w.Start([&](GrammarBuilder& b) {
+      const NodeId letter = b.Class(CodePointSet{{'a', 'z'}});
+      const NodeId pattern = b.Sequence({b.Repeat(letter, 1, kUnbounded), b.Bytes("9"), b.Star(b.Choice({letter, b.Bytes("0")})), b.Bytes("y")});
+      return b.And({pattern, b.Repeat(b.Class(CodePointSet::All()), 0, max), b.Not(b.Bytes("xx9y"))});
+    });
+    for (const char* text : {"x", "xx9", "xxx90000", "zzz9"}) {
+      const std::string prefix = text;
+      if (static_cast<int64_t>(prefix.size()) + 2 > max) continue;
+      w.CheckAlong(start, prefix, "up to " + std::to_string(max));
+      if (HasFatalFailure()) return;
+    }
+    // Up to the bound itself.
+    SetId set = w.sets().Run(start, "x9");
+    for (int64_t n = 2; n < max; ++n, set = w.sets().Step(set, 'x')) {
+      w.Check(set, "up to " + std::to_string(max) + " after " + std::to_string(n));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(Mask, FarAndNearCounts) {
+  const auto vocab = MakeVocab({"a", "aa", "aaaa", "ab", "b", "aab", "bb", "aaaaaaa"});
+  MaskWorld w(vocab);
+  for (const auto& [min, max] : std::vector<std::pair<int64_t, int64_t>>{
+           {0, 7}, {0, 8}, {0, 9}, {7, 7}, {8, 8}, {6, 30}, {20, 20}, {13, kUnbounded}, {0, 40}}) {
+    const SetId start = w.Start([&](GrammarBuilder& b) {
+      return b.Sequence({b.Repeat(b.Bytes("a"), min, max), b.Bytes("b"), b.Repeat(b.Choice({b.Bytes("a"), b.Bytes("bb")}), 0, max)});
+    });
+    const int64_t most = std::min<int64_t>(max, 30);
+    w.CheckAlong(start, std::string(static_cast<size_t>(most), 'a') + "b" + std::string(static_cast<size_t>(most), 'a'),
+                 std::to_string(min) + ".." + std::to_string(max));
+    if (HasFatalFailure()) return;
+  }
+}
+
+// ---- what tokens leave over ----
+
+std::vector<std::string> SpacedWords() {
+  std::vector<std::string> tokens = {" ", "  ", "   ", "\n", " \n", "a", "b", ".", ",", " .", " ,", "a ", "ab c"};
+  std::mt19937 random(8);
+  for (int i = 0; i < 3000; ++i) {
+    std::string word = " ";
+    for (size_t k = 0, n = 1 + random() % 7; k < n; ++k) word += static_cast<char>('a' + random() % 26);
+    tokens.push_back(word + (i % 10 == 0 ? " " : i % 11 == 0 ? "1" : ""));
+  }
+  return tokens;
+}
+
+// After a space thousands of tokens go on in the caller: they are kept as references.
+TEST(Mask, TokensThatLeaveARuleByTheThousand) {
+  MaskWorld w(MakeVocab(SpacedWords()));
+  GrammarBuilder b;
+  const NodeId letter = b.Class(CodePointSet{{'a', 'z'}});
+  const RuleId word = b.AddRule("word"), upto = b.AddRule("upto"), root = b.AddRule("root");
+  b.SetBody(word, b.Sequence({b.Repeat(letter, 1, kUnbounded), b.Star(b.Bytes(" "))}));
+  b.SetBody(upto, b.Sequence({b.Repeat(letter, 0, 3), b.Bytes("1")}));
+  b.SetBody(root, b.Choice({b.Sequence({b.Rule(word), b.Rule(upto), b.Bytes(".")}),
+                            b.Sequence({b.Bytes("("), b.Rule(word), b.Rule(word), b.Bytes(")")}),
+                            b.Sequence({b.Bytes("["), b.Rule(word), b.Bytes("xyz"), b.Rule(word)})}));
+  const SetId start = w.Start(*b.Finish(root));
+  for (const char* text : {"ab ", "ab  abc1.", "(ab", "(ab cd ", "[ab xyzq ", "[q"}) {
+    w.CheckAlong(start, text, "words");
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Mask, ResiduesThroughSeveralLevels) {
+  std::vector<std::string> tokens = LetterTokens();
+  for (const char* t : {")", "))", ")))", "))))", "),", ")],", "x))", "])", "]))", "],", ",", ",(", "x", "x,x"}) {
+    tokens.push_back(t);
+  }
+  MaskWorld w(MakeVocab(tokens));
+  GrammarBuilder b;
+  const RuleId value = b.AddRule("value"), list = b.AddRule("list");
+  b.SetBody(list, b.Choice({b.Rule(value), b.Sequence({b.Rule(value), b.Bytes(","), b.Rule(list)})}));
+  b.SetBody(value, b.Choice({b.Bytes("x"), b.Star(b.Bytes("a")),
+                             b.Sequence({b.Bytes("("), b.Rule(list), b.Bytes(")")}),
+                             b.Sequence({b.Bytes("["), b.Rule(value), b.Bytes("]")})}));
+  const SetId start = w.Start(*b.Finish(value));
+  for (const char* text : {"((([x])))", "(x,aa,([a]),x)", "[[(a,a)]]", "aaa"}) {
+    w.CheckAlong(start, text, "nesting");
+    if (HasFatalFailure()) return;
+  }
+}
+
+// ---- tokens by id ----
+
+TEST(Mask, TokenItems) {
+  VocabOptions options;
+  options.stop_token_ids = std::vector<TokenId>{5};
+  options.special_token_ids = {3, 4};
+  const auto vocab = *Vocab::Create({"a", "b", "ab", "<s>", "<t>", "</s>", "", "a"}, options);
+  MaskWorld w(vocab);
+  GrammarBuilder b;
+  const RuleId root = b.AddRule("root");
+  b.SetBody(root, b.Sequence({b.Choice({b.Tokens({{2, 3, 100}, false}), b.Bytes("b"), b.Tokens({{0, 1}, true})}),
+                              b.Star(b.Tokens({{4}, false})), b.Bytes("a")}));
+  const SetId start = w.Start(*b.Finish(root));
+  EXPECT_EQ(w.Filled(start), (std::vector<TokenId>{1, 2, 3, 7}));
+  w.Check(start, "start");
+  const SetId next = w.sets().StepToken(start, 3, std::nullopt, false);
+  EXPECT_EQ(w.Filled(next), (std::vector<TokenId>{0, 4, 7}));
+  w.Check(next, "after a token");
+}
+
+// ---- sizes ----
+
+TEST(Mask, VocabulariesOfAnySize) {
+  for (size_t size : {0, 1, 31, 32, 33, 64, 65}) {
+    std::vector<std::string> tokens;
+    for (size_t i = 0; i < size; ++i) tokens.push_back(std::string(1, static_cast<char>('a' + i % 26)));
+    MaskWorld w(MakeVocab(tokens));
+    const SetId start = w.Start([](GrammarBuilder& b) { return b.Star(b.Class(CodePointSet{{'a', 'm'}})); });
+    w.Check(start, std::to_string(size) + " tokens");
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Mask, LongTokens) {
+  std::vector<std::string> tokens = {std::string(65'535, 'a'), std::string(40'000, 'a') + "b", "a", "b"};
+  MaskWorld w(MakeVocab(tokens));
+  const SetId start = w.Start([](GrammarBuilder& b) {
+    return b.Sequence({b.Repeat(b.Bytes("a"), 0, 60'000), b.Bytes("b")});
+  });
+  EXPECT_EQ(w.Filled(start), (std::vector<TokenId>{1, 2, 3}));
+  const SetId later = w.sets().Run(start, std::string(20'001, 'a'));
+  EXPECT_EQ(w.Filled(later), (std::vector<TokenId>{2, 3}));
+}
+
+// ---- sharing ----
+
+TEST(Mask, TheOrderOfAskingDoesNotMatter) {
+  const auto vocab = MakeVocab(WordTokens());
+  std::mt19937 random(2);
+  auto fill = [](GrammarBuilder& b) {
+    const NodeId text = b.Sequence({b.Bytes("\""), b.Repeat(b.JsonClass(CodePointSet::All()), 2, 40), b.Bytes("\"")});
+    return b.Sequence({text, b.Star(b.Sequence({b.Bytes(","), text}))});
+  };
+  const std::string text = "\"xx\\nyyyy\",\"user\"";
+  MaskWorld one(vocab);
+  std::vector<std::vector<TokenId>> expected;
+  SetId set = one.Start(fill);
+  for (size_t i = 0; i <= text.size(); ++i) {
+    expected.push_back(one.Filled(set));
+    if (i < text.size()) set = one.sets().Step(set, static_cast<uint8_t>(text[i]));
+  }
+  for (int round = 0; round < 5; ++round) {
+    MaskWorld other(vocab);
+    const SetId start = other.Start(fill);
+    std::vector<size_t> order(expected.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::shuffle(order.begin(), order.end(), random);
+    for (size_t i : order) {
+      ASSERT_EQ(other.Filled(other.sets().Run(start, text.substr(0, i))), expected[i]) << i;
+    }
+  }
+}
+
+TEST(Mask, SlicesServeAllCachesOfAStore) {
+  const auto vocab = MakeVocab(WordTokens());
+  const auto slices = std::make_shared<SliceStore>();
+  for (int generation = 0; generation < 3; ++generation) {
+    MaskWorld w(vocab, slices);
+    if (generation == 1) static_cast<void>(w.terms().Literal("other ids", false));
+    const SetId start = w.Start([&](GrammarBuilder& b) {
+      return b.Sequence({b.Bytes("\""), b.Repeat(b.JsonClass(CodePointSet::All()), 0, 20 + generation), b.Bytes("\"")});
+    });
+    w.CheckAlong(start, "\"xxxxx\\n", "generation " + std::to_string(generation));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Mask, SeveralThreadsFillFromOneCache) {
+  const auto vocab = MakeVocab(WordTokens());
+  auto grammar = [] {
+    GrammarBuilder b;
+    const RuleId value = b.AddRule("value"), text = b.AddRule("text");
+    b.SetBody(text, b.Sequence({b.Bytes("\""), b.Repeat(b.JsonClass(CodePointSet::All()), 0, 70), b.Bytes("\"")}));
+    b.SetBody(value, b.Choice({b.Rule(text), b.Sequence({b.Bytes("["), b.Rule(value), b.Star(b.Sequence({b.Bytes(","), b.Rule(value)})), b.Bytes("]")}),
+                               b.And({b.Repeat(b.Class(CodePointSet{{'a', 'z'}}), 1, 50), b.Not(b.Bytes("admin"))})}));
+    return *b.Finish(value);
+  }();
+  const std::vector<std::string> texts = {"[\"xx\",\"", "[[admi", "[\"a\\u00", "[[[\"", "[x,\"y\",[", "\"xxxxxxxxxx", "[\"\xC3"};
+  MaskWorld single(vocab);
+  const SetId start = single.Start(grammar);
+  std::vector<std::vector<std::vector<TokenId>>> expected;
+  for (const std::string& text : texts) {
+    expected.emplace_back();
+    for (size_t i = 0; i <= text.size(); ++i) {
+      expected.back().push_back(AllowedByTrying(&single.sets(), *vocab, single.sets().Run(start, text.substr(0, i))));
+    }
+  }
+  for (int round = 0; round < 20; ++round) {
+    MaskWorld shared(vocab);
+    const SetId root = shared.Start(grammar);
+    std::atomic<int> wrong = 0;
+    std::vector<std::thread> threads;
+    for (size_t thread = 0; thread < 4; ++thread) {
+      threads.emplace_back([&, thread] {
+        std::vector<uint32_t> row((static_cast<size_t>(vocab->size()) + 31) / 32);
+        for (size_t k = 0; k < texts.size(); ++k) {
+          const size_t t = (k + thread * 2) % texts.size();
+          SetId set = root;
+          for (size_t i = 0; i <= texts[t].size(); ++i) {
+            shared.masks().Fill(set, row.data());
+            wrong += TokensOf(row) != expected[t][i];
+            if (i < texts[t].size()) set = shared.sets().Step(set, static_cast<uint8_t>(texts[t][i]));
+          }
+        }
+      });
+    }
+    for (std::thread& t : threads) t.join();
+    ASSERT_EQ(wrong, 0);
+  }
+}
+
+}  // namespace
+}  // namespace grammask::internal

@@ -1,0 +1,88 @@
+// Tables and masks over one vocabulary, for tests of the mask stage.
+#ifndef GRAMMASK_TESTS_MASK_MASK_WORLD_H_
+#define GRAMMASK_TESTS_MASK_MASK_WORLD_H_
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "automaton/build.h"
+#include "mask/mask_cache.h"
+#include "oracle/masks.h"
+#include "parser/set_table.h"
+#include "vocab/vocab.h"
+
+namespace grammask::internal {
+
+inline std::shared_ptr<const Vocab> MakeVocab(std::vector<std::string> tokens) {
+  VocabOptions options;
+  options.stop_token_ids = std::vector<TokenId>{};
+  auto vocab = Vocab::Create(std::move(tokens), options);
+  EXPECT_TRUE(vocab.ok()) << vocab.status().message();
+  return *vocab;
+}
+
+class MaskWorld {
+ public:
+  explicit MaskWorld(std::shared_ptr<const Vocab> vocab,
+                     std::shared_ptr<SliceStore> slices = std::make_shared<SliceStore>())
+      : vocab_(std::move(vocab)),
+        terms_({}, vocab_->max_token_bytes()),
+        sets_(&terms_),
+        masks_(vocab_, &sets_, std::move(slices)) {}
+
+  const Vocab& vocab() const { return *vocab_; }
+  TermStore& terms() { return terms_; }
+  SetTable& sets() { return sets_; }
+  MaskCache& masks() { return masks_; }
+
+  SetId Start(const Grammar& grammar) {
+    auto root = BuildTerms(grammar, &terms_);
+    EXPECT_TRUE(root.ok()) << root.status().message();
+    return root.ok() ? sets_.Start(*root) : SetTable::Dead();
+  }
+  // The grammar of one rule with the body that `fill` gives.
+  SetId Start(const std::function<NodeId(GrammarBuilder&)>& fill) {
+    GrammarBuilder b;
+    const RuleId root = b.AddRule("root");
+    b.SetBody(root, fill(b));
+    return Start(*b.Finish(root));
+  }
+
+  std::vector<TokenId> Filled(SetId set) {
+    // What was in the row before must not shine through.
+    std::vector<uint32_t> row((static_cast<size_t>(vocab_->size()) + 31) / 32, 0xDEADBEEF);
+    masks_.Fill(set, row.data());
+    return TokensOf(row);
+  }
+  // Fills twice, as the second time is another path, and compares with trying every token.
+  void Check(SetId set, const std::string& what) {
+    const std::vector<TokenId> expected = AllowedByTrying(&sets_, *vocab_, set);
+    ASSERT_EQ(Filled(set), expected) << what;
+    ASSERT_EQ(Filled(set), expected) << what << ", the second time";
+  }
+  // Checks all sets on the way through `text`.
+  void CheckAlong(SetId set, std::string_view text, const std::string& what) {
+    for (size_t i = 0; i <= text.size(); ++i) {
+      ASSERT_NE(set, SetTable::Dead()) << what << " refuses \"" << text.substr(0, i) << "\"";
+      Check(set, what + " after \"" + std::string(text.substr(0, i)) + "\"");
+      if (testing::Test::HasFatalFailure()) return;
+      if (i < text.size()) set = sets_.Step(set, static_cast<uint8_t>(text[i]));
+    }
+  }
+
+ private:
+  const std::shared_ptr<const Vocab> vocab_;
+  TermStore terms_;
+  SetTable sets_;
+  MaskCache masks_;
+};
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_TESTS_MASK_MASK_WORLD_H_

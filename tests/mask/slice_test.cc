@@ -1,0 +1,186 @@
+// Slices: which tokens consist of characters of one kind, and how many.
+#include "mask/slice.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/utf8.h"
+#include "mask/mask_cache.h"
+#include "mask_world.h"
+
+namespace grammask::internal {
+namespace {
+
+std::vector<std::string> Tokens() {
+  std::vector<std::string> tokens = {"",      "a",    "ab",       "abc",      "z9",   "9",   "\"",
+                                     "a\"",   "\\",   "\\n",      "a\\n",     "\\u",  "\\u0041b",
+                                     "\xC3",  "\xA9", "\xC3\xA9", "a\xC3",    "\xC3\xA9x",
+                                     "\xE2\x82\xAC",  "\xE2\x82", "\x82\xAC", " ",    " word",
+                                     "\n",    "\xFF", "ab",       "\\ud83d\\ude00"};
+  for (size_t n = 4; n <= 40; ++n) tokens.push_back(std::string(n, 'q'));
+  return tokens;
+}
+
+// The number of characters of `set` that `text` consists of, in UTF-8.
+std::optional<size_t> Count(const CodePointSet& set, std::string_view text) {
+  size_t count = 0;
+  for (size_t pos = 0; pos < text.size(); ++count) {
+    const auto c = DecodeUtf8(text, pos);
+    if (!c.has_value() || !set.Has(c->code_point)) return std::nullopt;
+    pos += static_cast<size_t>(c->length);
+  }
+  return count;
+}
+
+std::vector<TokenId> Others(const Slice& slice) {
+  std::vector<TokenId> tokens = slice.others().tokens;
+  std::ranges::sort(tokens);
+  return tokens;
+}
+
+void CheckSlice(const Vocab& vocab, Slice* slice,
+                const std::function<std::optional<size_t>(std::string_view)>& count) {
+  ASSERT_NE(slice, nullptr);
+  size_t longest = 0;
+  std::vector<TokenId> others;
+  for (TokenId t = 0; t < vocab.size(); ++t) {
+    if (!vocab.is_text(t)) continue;
+    const auto n = count(vocab.bytes(t));
+    longest = std::max(longest, n.value_or(0));
+    if (!n.has_value()) others.push_back(t);
+  }
+  EXPECT_EQ(static_cast<size_t>(slice->longest()), longest);
+  EXPECT_EQ(Others(*slice), others);
+  const size_t words = (static_cast<size_t>(vocab.size()) + 31) / 32;
+  for (uint64_t most : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{7}, uint64_t{39}, uint64_t{40},
+                        uint64_t{41}, uint64_t{1} << 62}) {
+    std::vector<TokenId> expected;
+    for (TokenId t = 0; t < vocab.size(); ++t) {
+      if (vocab.is_text(t) && count(vocab.bytes(t)).value_or(most + 1) <= most) expected.push_back(t);
+    }
+    EXPECT_EQ(TokensOf({slice->UpTo(most), words}), expected) << "up to " << most;
+    EXPECT_EQ(slice->UpTo(most), slice->UpTo(most)) << "one bitmap for each number";
+  }
+}
+
+TEST(Slice, CharactersInUtf8) {
+  const auto vocab = MakeVocab(Tokens());
+  for (const CodePointSet& set :
+       {CodePointSet{{'a', 'z'}}, CodePointSet::All(), CodePointSet{{'q', 'q'}, {0x80, 0xFFFF}},
+        CodePointSet{{0x4E00, 0x9FFF}}}) {
+    TermStore terms({}, 16);
+    const auto slice = Slice::Create(*vocab, &terms, terms.Character(set, false));
+    CheckSlice(*vocab, slice.get(), [&](std::string_view text) { return Count(set, text); });
+  }
+}
+
+TEST(Slice, CharactersInAnyJsonSpelling) {
+  const auto vocab = MakeVocab(Tokens());
+  TermStore terms({}, 16);
+  const auto slice = Slice::Create(*vocab, &terms, terms.Character(CodePointSet::All(), true));
+  const CodePointSet plain = CodePointSet::All().Minus({{0, 0x1F}, {'"', '"'}, {'\\', '\\'}});
+  CheckSlice(*vocab, slice.get(), [&](std::string_view text) -> std::optional<size_t> {
+    if (text == "\\n") return 1;
+    if (text == "a\\n") return 2;
+    if (text == "\\u0041b") return 2;
+    if (text == "\\ud83d\\ude00") return 1;
+    return Count(plain, text);
+  });
+}
+
+TEST(Slice, WordsThatDoNotBeginOneAnother) {
+  const auto vocab = MakeVocab({"ab", "abab", "ababc", "c", "cab", "a", "abc", "ba"});
+  TermStore terms({}, 16);
+  const TermId x[] = {terms.Literal("ab", false), terms.Literal("c", false)};
+  const auto slice = Slice::Create(*vocab, &terms, terms.Choice(x));
+  CheckSlice(*vocab, slice.get(), [](std::string_view text) -> std::optional<size_t> {
+    if (text == "ab" || text == "c") return 1;
+    if (text == "abab" || text == "cab" || text == "abc") return 2;
+    if (text == "ababc") return 3;
+    return std::nullopt;
+  });
+}
+
+TEST(Slice, WhatIsNoClassOfCharacters) {
+  const auto vocab = MakeVocab(Tokens());
+  TermStore terms({}, 16);
+  const TermId a = terms.Literal("a", false), ab = terms.Literal("ab", false);
+  const ProcId proc = terms.AddProc(false, 1);
+  terms.SetBody(proc, a);
+  const TermId begins[] = {a, ab};
+  const TermId unfit[] = {
+      terms.Choice(begins),                                         // a begins ab
+      terms.Repeat(a, 0, 1),                                        // the empty text
+      terms.Repeat(a, 1, 3),                                        // a begins aa
+      terms.Call(proc),                                             // not regular
+      terms.Tokens({{1}, false}),                                   // not bytes
+      terms.Sequence(a, terms.Repeat(ab, 0, kUnbounded)),           // a begins aab
+      terms.Repeat(terms.ByteClass(ByteSet::All()), 9000, 9000),    // too many states
+  };
+  for (TermId x : unfit) EXPECT_EQ(Slice::Create(*vocab, &terms, x), nullptr) << terms.ToString(x);
+}
+
+TEST(Slice, NoTokensAtAll) {
+  const auto vocab = MakeVocab({});
+  TermStore terms({}, 16);
+  const auto slice = Slice::Create(*vocab, &terms, terms.Character(CodePointSet::All(), false));
+  ASSERT_NE(slice, nullptr);
+  EXPECT_EQ(slice->longest(), 0);
+  EXPECT_TRUE(slice->others().empty());
+}
+
+TEST(SliceStore, MadeWhenLikelyOrAskedForAgain) {
+  const auto vocab = MakeVocab(Tokens());
+  TermStore terms({}, 16);
+  SliceStore store;
+  const TermId x = terms.Character(CodePointSet{{'a', 'z'}}, false);
+  const TermId y = terms.Character(CodePointSet{{'a', 'y'}}, false);
+  EXPECT_EQ(store.Get(*vocab, &terms, x, false), nullptr);
+  const auto slice = store.Get(*vocab, &terms, x, false);
+  EXPECT_NE(slice, nullptr);
+  EXPECT_EQ(store.Get(*vocab, &terms, x, true), slice);
+  EXPECT_NE(store.Get(*vocab, &terms, y, true), nullptr);
+  EXPECT_EQ(store.Get(*vocab, &terms, terms.Repeat(x, 0, 1), true), nullptr);
+  // Another generation of terms, where ids are others.
+  TermStore later({}, 16);
+  static_cast<void>(later.Literal("shift", false));
+  EXPECT_EQ(store.Get(*vocab, &later, later.Character(CodePointSet{{'a', 'z'}}, false), false), slice);
+}
+
+// Terms whose texts could be mistaken for one another must not share a slice.
+TEST(SliceStore, LookalikesAreKeptApart) {
+  const auto vocab = MakeVocab({"a", "b", "c", "a\" | \"b", "x"});
+  TermStore terms({}, 16);
+  SliceStore store;
+  const TermId three[] = {terms.Literal("c", false), terms.Literal("a", false), terms.Literal("b", false)};
+  const TermId two[] = {terms.Literal("c", false), terms.Literal("a\" | \"b", false)};
+  const auto slice_three = store.Get(*vocab, &terms, terms.Choice(three), true);
+  const auto slice_two = store.Get(*vocab, &terms, terms.Choice(two), true);
+  ASSERT_NE(slice_three, nullptr);
+  ASSERT_NE(slice_two, nullptr);
+  EXPECT_EQ(TokensOf({slice_three->UpTo(1), 1}), (std::vector<TokenId>{0, 1, 2}));
+  EXPECT_EQ(TokensOf({slice_two->UpTo(1), 1}), (std::vector<TokenId>{2, 3}));
+}
+
+TEST(SliceStore, HoldsABoundedNumber) {
+  const auto vocab = MakeVocab(Tokens());
+  TermStore terms({}, 16);
+  SliceStore store;
+  std::vector<std::shared_ptr<Slice>> kept;
+  for (uint32_t i = 0; i < 3 * SliceStore::kMost; ++i) {
+    const TermId x = terms.Character(CodePointSet{{'a', 'b' + i}}, false);
+    kept.push_back(store.Get(*vocab, &terms, x, true));
+    ASSERT_NE(kept.back(), nullptr);
+  }
+  // Those given out live on, those of the beginning are no longer the store's.
+  size_t only_here = 0;
+  for (const auto& slice : kept) only_here += slice.use_count() == 1;
+  EXPECT_GE(only_here, 2 * SliceStore::kMost);
+}
+
+}  // namespace
+}  // namespace grammask::internal

@@ -1,0 +1,109 @@
+// Small tries: their layout, and walking them in step with the parser.
+#include "mask/token_trie.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "automaton/term_store.h"
+#include "mask/trie_walk.h"
+
+namespace grammask::internal {
+namespace {
+
+using Content = std::map<std::string, std::set<TokenId>>;
+
+// What the trie holds, read by its layout; checks the layout on the way.
+Content Read(const TokenTrie& trie) {
+  Content content;
+  std::string prefix;
+  for (uint32_t i = 0; i < trie.node_count(); ++i) {
+    const TrieNode& node = trie.nodes[i];
+    if (i > 0) {
+      EXPECT_GE(node.depth, 1);
+      EXPECT_LE(node.depth, prefix.size() + 1);
+      prefix.resize(node.depth - 1u);
+      prefix += static_cast<char>(node.byte);
+    }
+    EXPECT_EQ(node.leaf != 0, node.end == i + 1);
+    EXPECT_LE(node.end, trie.node_count());
+    EXPECT_TRUE(node.end == trie.node_count() || trie.nodes[node.end].depth <= node.depth);
+    // Siblings ascend.
+    if (node.end < trie.node_count() && i > 0 && trie.nodes[node.end].depth == node.depth) {
+      EXPECT_LT(node.byte, trie.nodes[node.end].byte);
+    }
+    for (uint32_t t = node.tokens; t < trie.nodes[i + 1].tokens; ++t) {
+      EXPECT_TRUE(content[prefix].insert(trie.tokens[t]).second) << "twice in one node";
+    }
+  }
+  return content;
+}
+
+TEST(TokenTrie, EmptyAndSmall) {
+  EXPECT_TRUE(BuildTokenTrie({}).empty());
+  EXPECT_EQ(BuildTokenTrie({}).node_count(), 0u);
+  const TokenTrie trie = BuildTokenTrie({{"b", 3}, {"ab", 1}, {"a", 2}, {"ab", 1}, {"ab", 9}});
+  EXPECT_EQ(trie.node_count(), 4u);
+  EXPECT_EQ(Read(trie), (Content{{"a", {2}}, {"ab", {1, 9}}, {"b", {3}}}));
+}
+
+TEST(TokenTrie, RandomStringsComeBack) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<std::string> texts;
+    for (size_t i = 0, n = 1 + random() % 60; i < n; ++i) {
+      std::string text;
+      for (size_t k = 0, m = 1 + random() % 6; k < m; ++k) {
+        text += std::string("ab\x01\x7F\x80\xFF")[random() % 6];
+      }
+      texts.push_back(text);
+    }
+    std::vector<std::pair<std::string_view, TokenId>> entries;
+    Content expected;
+    for (const std::string& text : texts) {
+      const auto token = static_cast<TokenId>(random() % 20);
+      entries.push_back({text, token});
+      expected[text].insert(token);
+    }
+    ASSERT_EQ(Read(BuildTokenTrie(entries)), expected);
+  }
+}
+
+// Which strings the walk reaches, against stepping each by itself.
+TEST(TokenTrie, AWalkVisitsExactlyWhatTheParserTakes) {
+  TermStore terms({}, 16);
+  SetTable sets(&terms);
+  const TermId a = terms.Literal("a", false), b = terms.Literal("b", false);
+  const TermId either[] = {a, terms.Sequence(b, a)};
+  const TermId root = terms.Repeat(terms.Choice(either), 0, kUnbounded);
+  const SetId start = sets.Start(root);
+  std::vector<std::string> texts = {"a", "b"};
+  for (size_t i = 0; texts.size() < 126; ++i) {
+    texts.push_back(texts[i] + "a");
+    texts.push_back(texts[i] + "b");
+  }
+  std::vector<std::pair<std::string_view, TokenId>> entries;
+  for (size_t i = 0; i < texts.size(); ++i) entries.push_back({texts[i], static_cast<TokenId>(i)});
+  const TokenTrie trie = BuildTokenTrie(entries);
+  std::vector<WalkLevel> stack;
+  std::set<TokenId> visited;
+  WalkTrie(std::span<const TrieNode>(trie.nodes), 1, trie.node_count(), 0, sets, start, &stack,
+           [&](uint32_t i, SetId set) {
+             for (uint32_t t = trie.nodes[i].tokens; t < trie.nodes[i + 1].tokens; ++t) {
+               visited.insert(trie.tokens[t]);
+               EXPECT_EQ(set, sets.Run(start, texts[static_cast<size_t>(trie.tokens[t])]));
+             }
+           });
+  for (size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_EQ(visited.contains(static_cast<TokenId>(i)),
+              sets.Run(start, texts[i]) != SetTable::Dead())
+        << texts[i];
+  }
+}
+
+}  // namespace
+}  // namespace grammask::internal
