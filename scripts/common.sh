@@ -97,7 +97,7 @@ build_wheel() {
   fi
   rm -rf "$build/wheel"
   "$python" -m pip wheel -q --no-deps -w "$build/wheel/plain" "$root"
-  PATH=$tools/bin:$PATH "$tools/bin/auditwheel" repair -w "$build/wheel/repaired" \
+  PATH=$tools/bin:$PATH "$tools/bin/auditwheel" -q repair -w "$build/wheel/repaired" \
     "$build"/wheel/plain/grammask-*.whl
   wheel=$(ls "$build"/wheel/repaired/grammask-*.whl)
 }

@@ -16,7 +16,8 @@ struct Limits {
   int max_boolean_nesting = 64;      // intersections and complements inside one another
   int64_t max_repeat = int64_t{1} << 40;  // a bound of a repetition such as {0,4000}
   size_t max_ast_nodes = 20'000'000;      // nodes of one grammar
-  size_t max_regular_states = 200'000;    // states explored to decide if an intersection is empty
+  // States explored to decide which intersections of one grammar match nothing.
+  size_t max_regular_states = 1'000'000;
   size_t max_schema_steps = 5'000'000;    // combining steps of one JSON Schema
   size_t arena_bytes = size_t{64} << 20;  // automaton states, parser sets and masks of a compiler
 };

@@ -186,11 +186,11 @@ def test_check_reads_stdin(schema_file):
     assert (result.returncode, result.stdout, result.stderr) == (0, "stdin: matches\n", "")
 
 
-def expected_after(grammar, text):
+def expected_after(grammar, text, is_json=False):
     compiled = grammask.GrammarCompiler(tokenizers.byte_tokenizer()).compile_grammar(grammar)
     matcher = grammask.GrammarMatcher(compiled)
     assert matcher.accept_string(text)
-    return expectation.describe_next(matcher)
+    return expectation.describe_next(matcher, text.encode() if is_json else None)
 
 
 @pytest.mark.parametrize(
@@ -201,22 +201,48 @@ def expected_after(grammar, text):
         ('root ::= "a" | ""', "", ["the end of the text", '"a"']),
         ('root ::= "a"', "a", ["the end of the text"]),
         ("root ::= [0-9]", "", ["a digit"]),
-        ('root ::= [^"\\\\]', "", None),
+        ("root ::= [0-9a-z]", "", ["a digit", "a lower-case letter"]),
+        ('root ::= [^"]', "", None),
+        ('root ::= "a" ([ ] | "-- b")', "a", ['"-- b"', "a space"]),
+        ("root ::= [à-ü]", "", ["a non-ASCII character"]),
     ],
 )
 def test_expectations(ebnf, text, expected):
     found = expected_after(grammask.Grammar.from_ebnf(ebnf), text)
     if expected is None:
-        assert any("any printable character but" in way for way in found)
+        assert found[0] == 'any printable character but "\\""' and "whitespace" in found
     else:
         assert found == expected
 
 
-def test_expectations_name_properties():
-    grammar = grammask.Grammar.from_json_schema(SCHEMA)
-    assert expected_after(grammar, "{") == ['"\\"name\\""', "whitespace"] or any(
-        "name" in way for way in expected_after(grammar, "{")
-    )
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("", ["an object ({)"]),
+        ("{", ['"name"', "whitespace"]),
+        ('{"na', ['"me\\""']),
+        ('{"name"', ['":"', "whitespace"]),
+        ('{"name":', ["a string", "whitespace"]),
+        ('{"name": "abc", "age": ', ["a number", "whitespace"]),
+        ('{"name": "abc", "age": 1, "tags": [', ['"blue"', '"green"', '"red"', '"]"', "whitespace"]),
+        ('{"name": "abc", "age": 1, "tags": ["', ['"blue\\""', '"green\\""', '"red\\""']),
+        ('{"name": "abc", "age": 1, "tags": []', ['","', '"}"', "whitespace"]),
+        (
+            '{"name": "abc", "age": 1, "tags": [], "nested": {"deep": ',
+            ['"false"', '"true"', "whitespace"],
+        ),
+    ],
+)
+def test_expectations_in_json(text, expected):
+    assert expected_after(grammask.Grammar.from_json_schema(SCHEMA), text, is_json=True) == expected
+
+
+def test_expectations_of_any_json():
+    found = expected_after(grammask.Grammar.builtin_json_grammar(), "[", is_json=True)
+    for way in ("a string", "a number", "an object ({)", "an array ([)", '"true"', '"null"', '"]"'):
+        assert way in found
+    found = expected_after(grammask.Grammar.builtin_json_grammar(), '["a', is_json=True)
+    assert found[0] == "the closing quote" and "an escape (\\)" in found
 
 
 # ---- mask ----

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import List
 
 import grammask
 
@@ -42,7 +43,10 @@ def run(arguments: argparse.Namespace) -> int:
     if complete:
         print(f"{source}: matches")
         return 0
-    print(_explain(matcher, source, document, skipped + matched))
+    is_json = arguments.schema is not None or arguments.json
+    seen = document[skipped : skipped + matched] if is_json else None
+    ways = describe_next(matcher, seen)
+    print(_explain(ways, source, document, skipped + matched))
     return 1
 
 
@@ -74,16 +78,13 @@ def _character(data: bytes) -> str:
     return f"byte 0x{data[0]:02x}"
 
 
-def _explain(
-    matcher: grammask.GrammarMatcher, source: str, document: bytes, offset: int
-) -> str:
+def _explain(ways: List[str], source: str, document: bytes, offset: int) -> str:
     line, column, shown, caret = display.place(document, offset)
     if document[offset:].strip():
         found = f"{_character(document[offset : offset + 4])} may not come here"
     else:
         found = "the document ends too early"
     parts = [f"{source}:{line}:{column}: {found}", f"  {shown}", f"  {caret}"]
-    ways = describe_next(matcher)
     if len(ways) == 1:
         parts.append(f"expected {ways[0]}")
     elif ways:

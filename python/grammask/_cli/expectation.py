@@ -1,8 +1,13 @@
-"""What may come next, in words: the continuations of a matcher over single bytes."""
+"""What may come next, in words: the continuations of a matcher over single bytes.
+
+The mask over a vocabulary of bytes is the exact set of next bytes. Where they are few, each is
+followed to the end of the word or string that it begins (`"na` becomes `"name"`); where they are
+many, they are named as kinds of characters. JSON text gets JSON's words: a string, a number.
+"""
 
 from __future__ import annotations
 
-from typing import List, Set
+from typing import List, Optional, Set
 
 import numpy
 
@@ -12,9 +17,11 @@ from .display import show_bytes
 
 _WHITESPACE = frozenset(b" \t\n\r")
 _DIGITS = frozenset(b"0123456789")
-_MOST = 12  # continuations listed one by one
-_BUDGET = 400  # accepted texts spent on looking ahead
-_LONGEST = 40  # bytes of one continuation
+_LETTERS = frozenset(range(0x41, 0x5B)) | frozenset(range(0x61, 0x7B))
+_QUOTE, _BACKSLASH = 0x22, 0x5C
+_MOST = 16  # continuations listed one by one
+_BUDGET = 600  # accepted texts spent on looking ahead
+_LONGEST = 48  # bytes of one continuation
 _MANY = 24  # so many different next bytes are a class, not a list
 
 
@@ -28,73 +35,182 @@ def allowed_bytes(matcher: grammask.GrammarMatcher) -> Set[int]:
     return {int(value) for value in numpy.flatnonzero(bits)}
 
 
-def describe_next(matcher: grammask.GrammarMatcher) -> List[str]:
-    """Each way in which the text may go on, for people: literal texts where the grammar fixes them,
-    else kinds of characters."""
-    ways: List[str] = []
-    if matcher.is_completed():
-        ways.append("the end of the text")
+def describe_next(matcher: grammask.GrammarMatcher, text: Optional[bytes] = None) -> List[str]:
+    """Each way in which the text may go on, for people. text: what the matcher has seen, where that
+    is JSON; None for other languages."""
     following = allowed_bytes(matcher)
-    ways += [show_bytes(text) for text in _literals(matcher, following)]
-    if not ways or (following and len(ways) == (1 if matcher.is_completed() else 0)):
-        ways += _classes(following)
-    elif following & _WHITESPACE:
-        ways.append("whitespace")
+    ways = ["the end of the text"] if matcher.is_completed() else []
+    if text is None:
+        ways += _plain_ways(matcher, following)
+    elif _in_string(text):
+        ways += _string_ways(matcher, following)
+    else:
+        ways += _json_ways(matcher, following, text)
     return ways
 
 
-def _literals(matcher: grammask.GrammarMatcher, following: Set[int]) -> List[bytes]:
-    """Continuations as literal texts, or none where there are too many."""
+# --- any language ---
+
+
+def _plain_ways(matcher: grammask.GrammarMatcher, following: Set[int]) -> List[str]:
     first = following - _WHITESPACE
     if not first or len(first) >= _MANY or _DIGITS <= first:
-        return []
-    done: List[bytes] = []
-    open_texts = [bytes((value,)) for value in sorted(first)]
+        return _classes(following)
+    texts = _follow(matcher, first, _ends_word)
+    if texts is None:
+        return _classes(following)
+    return [show_bytes(text) for text in texts] + _whitespace_way(following)
+
+
+def _ends_word(text: bytes, choice: Set[int]) -> bool:
+    return not text[-1:].isalpha() or not choice <= _LETTERS
+
+
+# --- JSON ---
+
+
+def _in_string(text: bytes) -> bool:
+    inside = escaped = False
+    for value in text:
+        if escaped:
+            escaped = False
+        elif value == _BACKSLASH:
+            escaped = inside
+        elif value == _QUOTE:
+            inside = not inside
+    return inside
+
+
+def _closed_at(text: bytes) -> Optional[int]:
+    """Where a string ends that `text` goes on inside of: the place after its quote."""
+    escaped = False
+    for place, value in enumerate(text):
+        if not escaped and value == _QUOTE:
+            return place + 1
+        escaped = not escaped and value == _BACKSLASH
+    return None
+
+
+def _string_ways(matcher: grammask.GrammarMatcher, following: Set[int]) -> List[str]:
+    """Inside a string: its possible endings, or kinds of characters."""
+    if len(following) < _MANY:
+        texts = _follow(matcher, _plain_spelling(following), lambda text, _: _closed_at(text) is not None)
+        if texts is not None and all(_closed_at(text) is not None for text in texts):
+            return [show_bytes(text[: _closed_at(text)]) for text in texts]
+    ways = ["the closing quote"] if _QUOTE in following else []
+    ways += _classes(following - {_QUOTE, _BACKSLASH}, besides={_QUOTE, _BACKSLASH})
+    return ways + ["an escape (\\)"] if _BACKSLASH in following else ways
+
+
+def _plain_spelling(following: Set[int]) -> Set[int]:
+    """Without the escaped spelling of what can be written plainly."""
+    plain = following - {_BACKSLASH}
+    return plain or following
+
+
+def _json_ways(
+    matcher: grammask.GrammarMatcher, following: Set[int], text: bytes
+) -> List[str]:
+    """Between tokens, or inside a number or word."""
+    ways: List[str] = []
+    in_number = text[-1:].isdigit() or text[-1:] in (b"-", b".", b"+")
+    numeric = following & (_DIGITS | {ord("-")})
+    if numeric:
+        ways.append("a digit" if in_number else "a number")
+    if in_number and following & set(b"eE"):
+        ways.append("an exponent (e)")
+    for value in sorted(following - numeric - _WHITESPACE):
+        byte = bytes((value,))
+        if value == _QUOTE:
+            ways += _begun_strings(matcher)
+        elif value in _LETTERS and not (in_number and byte in b"eE"):
+            texts = _follow(matcher, {value}, _ends_word) or [byte]
+            ways += [show_bytes(_word(word)) for word in texts]
+        elif byte in b"{[":
+            ways.append("an object ({)" if byte == b"{" else "an array ([)")
+        elif not (in_number and byte in b"eE"):
+            ways.append(show_bytes(byte))
+    return ways + _whitespace_way(following)
+
+
+def _word(text: bytes) -> bytes:
+    end = next((i for i, value in enumerate(text) if value not in _LETTERS), len(text))
+    return text[: max(end, 1)]
+
+
+def _begun_strings(matcher: grammask.GrammarMatcher) -> List[str]:
+    """The strings that may begin here, where they are few."""
+    texts = _follow(
+        matcher, {_QUOTE}, lambda text, _: _closed_at(text[1:]) is not None
+    )
+    if texts is None or any(_closed_at(text[1:]) is None for text in texts):
+        return ["a string"]
+    closed = {text[: 1 + (_closed_at(text[1:]) or 0)] for text in texts}
+    return [text.decode("utf-8", errors="backslashreplace") for text in sorted(closed)]
+
+
+# --- both ---
+
+
+def _follow(matcher, first, ends):  # type: ignore[no-untyped-def]
+    """Follows each byte of `first` while the choices are few: the texts found, or None where they
+    are too many. ends(text, next bytes) says where a text is long enough."""
+    done: Set[bytes] = set()
+    waiting = [bytes((value,)) for value in sorted(first)]
     budget = _BUDGET
-    while open_texts and budget > 0:
-        text = open_texts.pop(0)
+    while waiting:
+        text = waiting.pop(0)
         budget -= 1
         fork = matcher.fork()
         if not fork.accept_string(text):
             continue
-        if len(text) < _LONGEST:
-            text += fork.find_jump_forward_string().encode() if not fork.is_terminated() else b""
-            fork = matcher.fork()
-            fork.accept_string(text)
-        # A choice among few bytes inside a name or word is followed; anything else ends here.
-        choice = allowed_bytes(fork) - _WHITESPACE
-        inside = bool(text) and (text[-1:].isalnum() or text.count(b'"') % 2 == 1)
-        if fork.is_completed() or not inside or len(choice) >= _MANY or len(text) >= _LONGEST:
-            done.append(text)
-        elif len(done) + len(open_texts) + len(choice) > _MOST:
-            done.append(text)
+        forced = fork.find_jump_forward_string().encode() if not fork.is_terminated() else b""
+        if forced and fork.accept_string(forced):
+            text += forced
+        choice = _plain_spelling(allowed_bytes(fork) - _WHITESPACE)
+        if len(text) >= _LONGEST or fork.is_completed() or not choice or ends(text, choice):
+            done.add(text[:_LONGEST])
+        elif len(choice) >= _MANY:
+            return None if len(text) > 1 or not waiting and not done else sorted({*done, text})
         else:
-            open_texts += [text + bytes((value,)) for value in sorted(choice)]
-    texts = sorted(set(done + open_texts))
-    return texts if len(texts) <= 2 * _MOST else []
+            waiting += [text + bytes((value,)) for value in sorted(choice)]
+        if len(done) + len(waiting) > _MOST or budget < 0:
+            return None
+    return sorted(done)
 
 
-def _classes(following: Set[int]) -> List[str]:
+def _classes(following: Set[int], besides: Optional[Set[int]] = None) -> List[str]:
+    """Bytes as kinds of characters. besides: bytes that are spoken of elsewhere."""
+    besides = besides or set()
     printable = {value for value in following if 0x21 <= value <= 0x7E}
     ways = []
-    refused = set(range(0x21, 0x7F)) - printable
+    refused = set(range(0x21, 0x7F)) - printable - besides
     if len(refused) <= 8 and len(printable) > 80:
         but = ", ".join(show_bytes(bytes((value,))) for value in sorted(refused))
         ways.append("any printable character" + (f" but {but}" if but else ""))
         printable = set()
     for values, name in (
-        (set(_DIGITS), "a digit"),
-        (set(range(0x41, 0x5B)), "an upper-case letter"),
-        (set(range(0x61, 0x7B)), "a lower-case letter"),
+        (_DIGITS, "a digit"),
+        (frozenset(range(0x41, 0x5B)), "an upper-case letter"),
+        (frozenset(range(0x61, 0x7B)), "a lower-case letter"),
     ):
         if values <= printable:
             ways.append(name)
             printable -= values
-    ways += [show_bytes(bytes((value,))) for value in sorted(printable)]
-    if following & _WHITESPACE:
-        ways.append("whitespace" if following >= _WHITESPACE else "a space or line break")
+    if len(printable) > _MOST:
+        ways.append("one of " + bytes(sorted(printable)).decode())
+    else:
+        ways += [show_bytes(bytes((value,))) for value in sorted(printable)]
+    ways += _whitespace_way(following)
     if any(value >= 0x80 for value in following):
         ways.append("a non-ASCII character")
-    if any(value < 0x20 and value not in _WHITESPACE or value == 0x7F for value in following):
+    if any((value < 0x20 and value not in _WHITESPACE) or value == 0x7F for value in following):
         ways.append("a control character")
     return ways
+
+
+def _whitespace_way(following: Set[int]) -> List[str]:
+    found = following & _WHITESPACE
+    if not found:
+        return []
+    return ["a space"] if found == {0x20} else ["whitespace"]

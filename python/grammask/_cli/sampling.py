@@ -38,8 +38,9 @@ class TokenTexts:
                 self.ids.setdefault(text, token)
         self.longest = max((len(text) for text in self.ids), default=0)
         self.usual = self._usual(never)
-        self.exponents = numpy.array(
-            [token for text, token in self.ids.items() if text[:1] in b"eE"], dtype=numpy.int64
+        # 7E981 is a fine JSON number, and so is 3.000, but few people would write them.
+        self.after_digit = numpy.array(
+            [token for text, token in self.ids.items() if text[:1] in b"eE."], dtype=numpy.int64
         )
 
     def _usual(self, never: "set[int]") -> "numpy.ndarray":
@@ -48,8 +49,10 @@ class TokenTexts:
         usual = -numpy.log(numpy.arange(size, dtype=numpy.float32) + 200)
         for token, text in enumerate(self.texts):
             plain = text.strip(b" ")
-            if not (plain.isalnum() and plain.isascii()):
-                usual[token] -= 3 if text.isascii() and text.strip() else 6
+            if b"\\" in text or text == b"-":
+                usual[token] -= 10
+            elif not (plain.isalnum() and plain.isascii()):
+                usual[token] -= 4 if text.isascii() and text.strip() else 6
         return usual
 
     def longest_token(self, text: bytes) -> Optional[int]:
@@ -153,8 +156,7 @@ class Sampler:
         self._logits[len(noise) - start :] = noise[:start]
         self._logits += self._texts.usual
         if last_byte.isdigit():
-            # 7E981 is a fine JSON number, but few programs can read it.
-            self._logits[self._texts.exponents] -= 10
+            self._logits[self._texts.after_digit] -= 10
         return self._logits
 
 
