@@ -185,7 +185,8 @@ def main():
                           [f"{{{lo},{hi}}}," for lo, hi in tables.ranges]))
     out.append(name_table("Slice", "kSlices", [f"{{{b},{n}}}," for b, n in tables.slices]))
     for name, table in (("kCategories", gc), ("kBinaries", binary)):
-        out.append(name_table("Name", name, [f'{{"{k}",{v}}},' for k, v in sorted(table.items())]))
+        rows = [f'{{"{k}",{v}}},' for k, v in sorted(table.items())]
+        out.append(name_table("Name", name, rows))
     out.append(name_table("ScriptName", "kScripts",
                           [f'{{"{k}",{a},{b}}},' for k, (a, b) in sorted(script.items())]))
     out.append(name_table("FoldRange", "kFolds",
@@ -199,9 +200,9 @@ HEAD = f"""\
 // from Unicode {UNICODE_VERSION}; do not edit.
 //
 // A property is a slice of one array of ranges, found by binary search on its loose name: the name
-// `White_Space` is looked up as `whitespace` and gives the slice {{9,13}} {{32,32}} and so on. Folding
-// is a list of runs (lo, hi, stride, delta): `A`..`Z` is one of stride 1 and delta 32. Cost of a
-// look-up: the binary search, and a copy of the ranges.
+// `White_Space` is looked up as `whitespace` and gives the slice {{9,13}} {{32,32}} and so on.
+// Folding is a list of runs (lo, hi, stride, delta): `A`..`Z` is one of stride 1 and delta 32. Cost
+// of a look-up: the binary search, and a copy of the ranges.
 // Source: Unicode Character Database (UAX 44), CaseFolding.txt entries C and S. The data is under
 // the Unicode License V3, Copyright (c) 1991-2025 Unicode, Inc.: 3rdparty/unicode/LICENSE.
 // Tests: tests/grammar/regex_unicode_test.cc.

@@ -33,6 +33,7 @@ class EmptinessSearch {
 
   // The length of the shortest text of `start`, a kAnd or kNot; nullopt when it matches nothing.
   std::optional<uint64_t> Run(TermId start) {
+    const bool whole_budget = s_.search_left_ == s_.limits_.max_regular_states;
     seen_.emplace(start.value, Visit{0, start, false});
     open_.push({s_.terms_[start.value].min_length, 0, start});
     while (!open_.empty()) {
@@ -47,7 +48,8 @@ class EmptinessSearch {
       }
       if (s_.search_left_ == 0) {
         s_.over_budget_ = true;
-        s_.known_[start.value] = kUndecided;
+        // With a budget of its own the question may still be decided another time.
+        if (whole_budget) s_.known_[start.value] = kUndecided;
         return s_.terms_[start.value].min_length;
       }
       --s_.search_left_;
@@ -148,8 +150,12 @@ TermId TermStore::Checked(TermId id) {
     over_budget_ |= it->second == kUndecided;  // asked in vain before
     return it->second == kEmptyLanguage ? Nothing() : id;
   }
-  if (!building_) search_left_ = limits_.max_regular_states;
-  return EmptinessSearch(*this).Run(id).has_value() ? id : Nothing();
+  // A question that comes up within another shares its budget.
+  if (!building_ && searches_ == 0) search_left_ = limits_.max_regular_states;
+  ++searches_;
+  const bool matches = EmptinessSearch(*this).Run(id).has_value();
+  --searches_;
+  return matches ? id : Nothing();
 }
 
 }  // namespace grammask::internal

@@ -243,6 +243,7 @@ class TermStore {
   absl::flat_hash_map<uint32_t, uint8_t> known_;
   bool over_budget_ = false, building_ = false;
   size_t search_left_ = 0;  // states that the search for emptiness may still explore
+  int searches_ = 0;        // under way, one within another
 };
 
 }  // namespace grammask::internal

@@ -123,9 +123,9 @@ StatusOr<NodeId> ParseRegex(std::string_view pattern, const RegexOptions& option
   for (size_t padding = 0; padding < by_padding.size(); ++padding) {
     if (by_padding[padding].empty()) continue;
     NodeId node = builder->Choice(by_padding[padding]);
-    NodeId empty = builder->Empty(), all = language.All();
-    alternatives.push_back(
-        builder->Sequence({(padding & 1) != 0 ? all : empty, node, (padding & 2) != 0 ? all : empty}));
+    NodeId left = (padding & 1) != 0 ? language.All() : builder->Empty();
+    NodeId right = (padding & 2) != 0 ? language.All() : builder->Empty();
+    alternatives.push_back(builder->Sequence({left, node, right}));
   }
   return builder->Choice(alternatives);
 }

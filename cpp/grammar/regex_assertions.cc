@@ -3,11 +3,11 @@
 // The graph of the regex is walked together with what the assertions can see. Of the past, a state
 // knows the kind of the previous character and what remains of each lookbehind's language, so a
 // lookbehind is simply true or false there. A lookahead becomes a condition on the text to come: on
-// leaving a loop it is intersected with the rest of the match, and inside a loop it is carried along
-// and split by what remains of it. The states' languages are then linear equations, solved loop by
-// loop from the end. For example `(?:(?!foo).)*` has at the head of its loop the three states "all",
-// "not oo.." and "not o..", and `\bx` has before `x` the states "at the start", "after a word
-// character" (no way on) and "after another".
+// leaving a loop it is intersected with the rest of the match, and inside a loop it is carried
+// along and split by what remains of it. The states' languages are then linear equations, solved
+// loop by loop from the end. For example `(?:(?!foo).)*` has at the head of its loop three states:
+// "all", "not oo.." and "not o..". And `\bx` has before `x` the states "at the start", "after a
+// word character" (no way on) and "after another".
 // Cost: the states and their steps; for each loop at worst the cube of its states.
 // Source: for the splitting, V. Antimirov, "Partial derivatives of regular expressions" (1996); the
 // equations are Arden's. Tests: tests/grammar/regex_test.cc, regex_data_test.cc.

@@ -257,7 +257,8 @@ StatusOr<std::optional<CodePointSet>> RegexCharReader::ReadPosixClass() {
   std::optional<CodePointSet> set = FindPosixClass(pattern_.substr(name, end - name));
   if (!set.has_value()) {
     return Error(pos, "there is no POSIX class of this name; the names are alnum, alpha, ascii, "
-                      "blank, cntrl, digit, graph, lower, print, punct, space, upper, word, xdigit");
+                      "blank, cntrl, digit, graph, lower, print, punct, space, upper, word, "
+                      "xdigit");
   }
   pos = end + 2;
   return std::optional(negated ? set->Complement() : *std::move(set));

@@ -1,9 +1,9 @@
 // Linear equations between regular languages, to their least solution.
 //
 // Gaussian elimination: X = l X | r has the least solution l* r (Arden's rule), which takes X out
-// of the other equations; at the end the solutions are put back in. For example X = a Y, Y = b X | c
-// gives Y = (ba)* c when X goes first, and X = a (ba)* c. Rows with few neighbours go first and
-// wanted rows last, so a chain of n rows takes n steps. Cost: at worst the cube of the rows.
+// of the other equations; at the end the solutions are put back in. For example X = a Y,
+// Y = b X | c gives Y = (ba)* c when X goes first, and X = a (ba)* c. Rows with few neighbours go
+// first and wanted rows last, so a chain of n rows takes n steps, and others at worst the cube.
 // Source: D. Arden, "Delayed logic and finite state machines" (1961).
 // Tests: tests/grammar/regex_test.cc.
 #include "grammar/regex_equations.h"

@@ -49,15 +49,9 @@ class Parser {
   StatusOr<RegexTree> Parse();
 
  private:
-  // Adding nodes.
-  uint32_t Add(RegexNode node);
-  uint32_t AddList(RegexKind kind, std::span<const uint32_t> children, size_t offset);
-  uint32_t AddSet(RegexKind kind, CodePointSet set, size_t offset);
-  uint32_t AddBeside(CodePointSet set, bool at_edge, bool behind, size_t offset);
-  uint32_t AddWordBoundary(bool inside_out, size_t offset);
-  uint32_t AddLook(const Group& group, uint32_t child);
-  bool AsBeside(uint32_t node, bool behind, CodePointSet* set, bool* at_edge) const;
-  bool AsBesideLeaf(const RegexNode& node, bool behind, CodePointSet* set, bool* at_edge) const;
+  // Adding to the current alternative.
+  void AddCharacter(uint32_t c, size_t offset);
+  void AddSet(CodePointSet set, size_t offset);
   void FlushText();
   void Push(uint32_t item) { items_.push_back(item); }
 
@@ -74,7 +68,6 @@ class Parser {
   Status ParseBackslash();
   Status CheckBackreference(size_t start);
   size_t CountCaptures() const;
-  void AddCharacter(uint32_t c, size_t offset);
   bool QuantifierFollows() const;
   StatusOr<Counts> ReadCounts();
   Status ApplyQuantifier();
@@ -99,136 +92,31 @@ class Parser {
   int look_depth_ = 0;
 };
 
-// ---- Nodes ----
-
-uint32_t Parser::Add(RegexNode node) {
-  for (uint32_t child : node.kind >= RegexKind::kSequence && node.kind != RegexKind::kBeside
-                            ? tree_.ChildrenOf(node)
-                            : std::span<const uint32_t>()) {
-    node.has_look |= tree_.nodes[child].has_look;
-  }
-  node.has_look |= node.kind == RegexKind::kBeside || node.kind == RegexKind::kLook;
-  tree_.nodes.push_back(node);
-  return static_cast<uint32_t>(tree_.nodes.size() - 1);
-}
-
-uint32_t Parser::AddList(RegexKind kind, std::span<const uint32_t> children, size_t offset) {
-  if (children.empty()) return Add({.kind = RegexKind::kEmpty, .offset = offset});
-  if (children.size() == 1) return children[0];
-  auto first = static_cast<uint32_t>(tree_.children.size());
-  tree_.children.insert(tree_.children.end(), children.begin(), children.end());
-  return Add({.kind = kind,
-              .first = first,
-              .count = static_cast<uint32_t>(children.size()),
-              .offset = offset});
-}
-
-uint32_t Parser::AddSet(RegexKind kind, CodePointSet set, size_t offset) {
-  tree_.sets.push_back(std::move(set));
-  return Add({.kind = kind,
-              .first = static_cast<uint32_t>(tree_.sets.size() - 1),
-              .offset = offset});
-}
-
-uint32_t Parser::AddBeside(CodePointSet set, bool at_edge, bool behind, size_t offset) {
-  uint32_t id = AddSet(RegexKind::kBeside, std::move(set), offset);
-  tree_.nodes[id].behind = behind;
-  tree_.nodes[id].at_edge = at_edge;
-  return id;
-}
-
-// \b: a word character on exactly one side; \B (`inside_out`): on both or on none.
-uint32_t Parser::AddWordBoundary(bool inside_out, size_t offset) {
-  CodePointSet word = RegexWordChars(flags_.ignore_case), other = word.Complement();
-  auto side = [&](bool is_word, bool behind) {
-    return AddBeside(is_word ? word : other, !is_word, behind, offset);
-  };
-  uint32_t after_word[] = {side(true, true), side(inside_out, false)};
-  uint32_t after_other[] = {side(false, true), side(!inside_out, false)};
-  uint32_t choice[] = {AddList(RegexKind::kSequence, after_word, offset),
-                       AddList(RegexKind::kSequence, after_other, offset)};
-  return AddList(RegexKind::kChoice, choice, offset);
-}
-
-// Whether a lookaround at `node` asks of one neighbour only: that it is in *set, or missing.
-bool Parser::AsBesideLeaf(const RegexNode& node, bool behind, CodePointSet* set,
-                          bool* at_edge) const {
-  switch (node.kind) {
-    case RegexKind::kChars:
-      *set = set->Union(tree_.sets[node.first]);
-      return true;
-    case RegexKind::kText: {
-      std::string_view text = tree_.TextOf(node);
-      std::optional<DecodedChar> c = DecodeUtf8(text, 0);
-      if (static_cast<size_t>(c->length) != text.size()) return false;
-      *set = set->Union(CodePointSet::Of(c->code_point));
-      return true;
-    }
-    case RegexKind::kBeside:
-      if (node.behind != behind) return false;
-      *set = set->Union(tree_.sets[node.first]);
-      *at_edge |= node.at_edge;
-      return true;
-    case RegexKind::kEmpty:
-      *set = CodePointSet::All();
-      *at_edge = true;
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool Parser::AsBeside(uint32_t node, bool behind, CodePointSet* set, bool* at_edge) const {
-  const RegexNode& n = tree_.nodes[node];
-  if (n.kind != RegexKind::kChoice) return AsBesideLeaf(n, behind, set, at_edge);
-  auto children = tree_.ChildrenOf(n);
-  return std::all_of(children.begin(), children.end(), [&](uint32_t child) {
-    return AsBesideLeaf(tree_.nodes[child], behind, set, at_edge);
-  });
-}
-
-uint32_t Parser::AddLook(const Group& group, uint32_t child) {
-  CodePointSet set;
-  bool at_edge = false;
-  if (AsBeside(child, group.behind, &set, &at_edge)) {
-    if (group.negated) {
-      set = set.Complement();
-      at_edge = !at_edge;
-    }
-    return AddBeside(std::move(set), at_edge, group.behind, group.offset);
-  }
-  tree_.children.push_back(child);
-  return Add({.kind = RegexKind::kLook,
-              .behind = group.behind,
-              .negated = group.negated,
-              .first = static_cast<uint32_t>(tree_.children.size() - 1),
-              .count = 1,
-              .offset = group.offset});
-}
-
 // Makes an item of the literal collected so far.
 void Parser::FlushText() {
   if (text_begin_ == tree_.text.size()) return;
-  Push(Add({.kind = RegexKind::kText,
+  Push(tree_.Add({.kind = RegexKind::kText,
             .first = static_cast<uint32_t>(text_begin_),
             .count = static_cast<uint32_t>(tree_.text.size() - text_begin_),
             .offset = text_offset_}));
   text_begin_ = tree_.text.size();
 }
 
+// Makes a set of characters an item.
+void Parser::AddSet(CodePointSet set, size_t offset) {
+  FlushText();
+  Push(tree_.AddSet(RegexKind::kChars, std::move(set), offset));
+}
+
 // Literals run together, except that a quantifier takes only the last character.
 void Parser::AddCharacter(uint32_t c, size_t offset) {
-  if (c >= 0xD800 && c <= 0xDFFF) {
-    FlushText();
-    Push(AddSet(RegexKind::kChars, CodePointSet(), offset));
-    return;
-  }
+  if (c >= 0xD800 && c <= 0xDFFF) return AddSet(CodePointSet(), offset);
   if (flags_.ignore_case) {
     auto [variants, is_new] = case_variants_.try_emplace(c, tree_.sets.size());
     if (is_new) tree_.sets.push_back(CloseUnderCaseFolding(CodePointSet::Of(c)));
     if (tree_.sets[variants->second].size() > 1) {
       FlushText();
-      Push(Add({.kind = RegexKind::kChars, .first = variants->second, .offset = offset}));
+      Push(tree_.Add({.kind = RegexKind::kChars, .first = variants->second, .offset = offset}));
       return;
     }
   }
@@ -364,7 +252,7 @@ uint32_t Parser::FinishAlternative() {
   const Group& group = groups_.back();
   auto items = std::span<const uint32_t>(items_).subspan(group.items);
   size_t offset = items.empty() ? in_.pos : tree_.nodes[items[0]].offset;
-  uint32_t sequence = AddList(RegexKind::kSequence, items, offset);
+  uint32_t sequence = tree_.AddList(RegexKind::kSequence, items, offset);
   items_.resize(group.items);
   return sequence;
 }
@@ -373,7 +261,7 @@ uint32_t Parser::FinishGroup() {
   alternatives_.push_back(FinishAlternative());
   const Group group = groups_.back();
   auto alternatives = std::span<const uint32_t>(alternatives_).subspan(group.alternatives);
-  uint32_t choice = AddList(RegexKind::kChoice, alternatives, group.offset);
+  uint32_t choice = tree_.AddList(RegexKind::kChoice, alternatives, group.offset);
   alternatives_.resize(group.alternatives);
   return choice;
 }
@@ -393,7 +281,7 @@ Status Parser::CloseGroup() {
     return QuantifierFollows() ? ApplyQuantifier() : Status();
   }
   --look_depth_;
-  Push(AddLook(group, node));
+  Push(tree_.AddLook(group.behind, group.negated, node, group.offset));
   if (!QuantifierFollows()) return Status();
   if (group.behind) {
     return Error(in_.pos, "a lookbehind cannot be repeated; leave the quantifier out");
@@ -447,8 +335,9 @@ Status Parser::ParseBackslash() {
     ++in_.pos;
     FlushText();
     bool word = c == 'b' || c == 'B';
-    return assertion(word ? AddWordBoundary(c == 'B', start)
-                          : AddBeside(CodePointSet(), true, c == 'A', start));
+    return assertion(
+        word ? tree_.AddWordBoundary(RegexWordChars(flags_.ignore_case), c == 'B', start)
+             : tree_.AddBeside(CodePointSet(), true, c == 'A', start));
   }
   if (c == 'k') {
     return Error(start, "backreferences are not regular and not supported; write the group's "
@@ -467,7 +356,7 @@ Status Parser::ParseBackslash() {
       if (flags_.ignore_case) atom.set = CloseUnderCaseFolding(atom.set);
       tree_.sets.push_back(std::move(atom.set));
     }
-    Push(Add({.kind = RegexKind::kChars, .first = known->second, .offset = start}));
+    Push(tree_.Add({.kind = RegexKind::kChars, .first = known->second, .offset = start}));
   }
   return QuantifierFollows() ? ApplyQuantifier() : Status();
 }
@@ -487,21 +376,19 @@ Status Parser::ParseItem() {
       bool behind = in_.Peek() == '^';
       ++in_.pos;
       FlushText();
-      Push(AddBeside(flags_.multi_line ? RegexLineEnds() : CodePointSet(), true, behind, start));
+      CodePointSet ends = flags_.multi_line ? RegexLineEnds() : CodePointSet();
+      Push(tree_.AddBeside(std::move(ends), true, behind, start));
       if (!QuantifierFollows()) return Status();
       return Error(in_.pos, "an assertion cannot be repeated; leave the quantifier out");
     }
     case '.':
       ++in_.pos;
-      FlushText();
-      Push(AddSet(RegexKind::kChars,
-                  flags_.dot_all ? CodePointSet::All() : RegexLineEnds().Complement(), start));
+      AddSet(flags_.dot_all ? CodePointSet::All() : RegexLineEnds().Complement(), start);
       break;
     case '[': {
       ++in_.pos;
-      FlushText();
       GM_ASSIGN_OR_RETURN(CodePointSet set, in_.ReadClass(flags_.ignore_case));
-      Push(AddSet(RegexKind::kChars, std::move(set), start));
+      AddSet(std::move(set), start);
       break;
     }
     default:
@@ -584,11 +471,11 @@ Status Parser::ApplyQuantifier() {
   uint32_t child = items_.back();
   RegexKind kind = tree_.nodes[child].kind;
   if (kind == RegexKind::kBeside || kind == RegexKind::kLook) {  // takes no text, so once is enough
-    if (counts.min == 0) items_.back() = Add({.kind = RegexKind::kEmpty, .offset = start});
+    if (counts.min == 0) items_.back() = tree_.Add({.kind = RegexKind::kEmpty, .offset = start});
     return Status();
   }
   tree_.children.push_back(child);
-  items_.back() = Add({.kind = RegexKind::kRepeat,
+  items_.back() = tree_.Add({.kind = RegexKind::kRepeat,
                        .first = static_cast<uint32_t>(tree_.children.size() - 1),
                        .count = 1,
                        .min = counts.min,

@@ -50,6 +50,18 @@ struct RegexTree {
   std::string_view TextOf(const RegexNode& n) const {
     return std::string_view(text).substr(n.first, n.count);
   }
+
+  // These add a node and return its index. `offset`: where in the pattern it begins.
+  uint32_t Add(RegexNode node);
+  // A kSequence or kChoice; of one child that child, of none kEmpty.
+  uint32_t AddList(RegexKind kind, std::span<const uint32_t> list, size_t offset);
+  // A kChars, or a kBeside that looks ahead.
+  uint32_t AddSet(RegexKind kind, CodePointSet set, size_t offset);
+  uint32_t AddBeside(CodePointSet set, bool at_edge, bool behind, size_t offset);
+  // A place with a character of `word` on exactly one side; where `inverted`, any other place.
+  uint32_t AddWordBoundary(const CodePointSet& word, bool inverted, size_t offset);
+  // A lookaround: a kBeside where it asks of one character only, else a kLook.
+  uint32_t AddLook(bool behind, bool negated, uint32_t child, size_t offset);
 };
 
 }  // namespace grammask::internal

@@ -2,9 +2,9 @@
 // from Unicode 17.0.0; do not edit.
 //
 // A property is a slice of one array of ranges, found by binary search on its loose name: the name
-// `White_Space` is looked up as `whitespace` and gives the slice {9,13} {32,32} and so on. Folding
-// is a list of runs (lo, hi, stride, delta): `A`..`Z` is one of stride 1 and delta 32. Cost of a
-// look-up: the binary search, and a copy of the ranges.
+// `White_Space` is looked up as `whitespace` and gives the slice {9,13} {32,32} and so on.
+// Folding is a list of runs (lo, hi, stride, delta): `A`..`Z` is one of stride 1 and delta 32. Cost
+// of a look-up: the binary search, and a copy of the ranges.
 // Source: Unicode Character Database (UAX 44), CaseFolding.txt entries C and S. The data is under
 // the Unicode License V3, Copyright (c) 1991-2025 Unicode, Inc.: 3rdparty/unicode/LICENSE.
 // Tests: tests/grammar/regex_unicode_test.cc.

@@ -30,7 +30,7 @@ bool Takes(TermStore* s, TermId t, std::string_view text) {
 }
 
 std::string Hex(uint32_t unit, bool upper) {
-  char out[8];
+  char out[32];
   std::snprintf(out, sizeof out, upper ? "\\u%04X" : "\\u%04x", unit);
   return out;
 }

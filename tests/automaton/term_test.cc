@@ -498,6 +498,25 @@ TEST(Term, OverTheBudgetATermIsTakenForNotEmptyAndSaysSo) {
   EXPECT_FALSE(s.over_budget());
 }
 
+// What one build had no budget left for, another may still decide.
+TEST(Term, ASharedBudgetLeavesNoVerdict) {
+  Limits limits;
+  limits.max_regular_states = 100;
+  TermStore s(limits, kSmallCount);
+  auto loop = [&](size_t n) { return s.Repeat(Bytes(&s, std::string(n, 'a')), 1, kUnbounded); };
+  s.BeginBuilding();
+  EXPECT_NE(And(&s, {loop(7), loop(11)}), TermStore::Nothing());
+  EXPECT_FALSE(s.over_budget());
+  const TermId late = And(&s, {loop(8), loop(9)});
+  EXPECT_TRUE(s.over_budget());
+  s.EndBuilding();
+  s.BeginBuilding();
+  EXPECT_EQ(And(&s, {loop(8), loop(9)}), late);
+  EXPECT_FALSE(s.over_budget());
+  EXPECT_EQ(s.term(late).min_length, 72u);
+  s.EndBuilding();
+}
+
 // ---- multiples ----
 
 using Wide = unsigned __int128;

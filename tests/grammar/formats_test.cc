@@ -32,7 +32,7 @@ std::string JsonBody(std::string_view text) {
 std::string Escaped(std::string_view text) {
   std::string out;
   auto unit = [&](uint32_t u) {
-    char buffer[8];
+    char buffer[64];
     std::snprintf(buffer, sizeof(buffer), "\\u%04x", u);
     out += buffer;
   };

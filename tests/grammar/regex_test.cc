@@ -124,7 +124,8 @@ TEST(RegexTest, OnlyValidUtf8IsAccepted) {
   for (std::string_view pattern : {".*", "[^a]*", "\\W*", "(?!b).*", "(?:(?!ab).)*", "[^]*(?<!ab)",
                                    "(?<!a)[^]*", "(?!(?!a))", "^", "$", "\\b|", "\\B", "(?=)"}) {
     Check({{pattern, "Ss", {"a "}, {"\xFF", "\x80", "\xC3", "\xED\xA0\x80", "\xF4\x90\x80\x80"}}});
-    Check({{pattern, "Ssj", {"a "}, {"\"", "\n", "\\", "\\x", "\\uD800", "\xFF", "a\"b", "\\u12"}}});
+    Check({{pattern, "Ssj", {"a "},
+            {"\"", "\n", "\\", "\\x", "\\uD800", "\xFF", "a\"b", "\\u12"}}});
   }
 }
 
@@ -134,7 +135,8 @@ TEST(RegexTest, JsonStrings) {
          {"\\n", "j", {"\\n", "\\u000a", "\\u000A"}, {"\n", "n", "\\\\n"}},
          {"\\\\", "j", {"\\\\", "\\u005c"}, {"\\"}},
          {"/", "j", {"/", "\\/", "\\u002f"}, {}},
-         {"^.$", "jS", {"a", "\\u0061", "\xC3\xA9", "\\u00e9", "\xF0\x9F\x98\x80", "\\ud83d\\ude00"},
+         {"^.$", "jS",
+          {"a", "\\u0061", "\xC3\xA9", "\\u00e9", "\xF0\x9F\x98\x80", "\\ud83d\\ude00"},
           {"aa", "\\ud83d", "\\n"}},
          {"^(?!foo)", "jS", {"", "fo", "bar", "\\u0066o"}, {"foo", "\\u0066oo", "f\\u006fobar"}},
          {"\\bfoo\\b", "jS", {"foo", "a \\u0066oo-", "\\tfoo\\n"}, {"food", "tfoo", "foo\\u0064"}},
@@ -268,7 +270,8 @@ std::string Times(std::string_view text, int n) {
 }
 
 TEST(RegexSizeTest, CountedRepeatsStayOneNode) {
-  for (std::string_view pattern : {"a{1000000}", "(?:a|b){1,5000}", "[a-z]{3,}", "(?:ab){7,99999}"}) {
+  for (std::string_view pattern :
+       {"a{1000000}", "(?:a|b){1,5000}", "[a-z]{3,}", "(?:ab){7,99999}"}) {
     StatusOr<Grammar> grammar = Compile(pattern, "");
     ASSERT_TRUE(grammar.ok()) << grammar.status().message();
     EXPECT_EQ(grammar->node(grammar->rule_body(grammar->root())).kind, NodeKind::kRepeat);
@@ -343,9 +346,9 @@ TEST(RegexHostileTest, TooManyStatesIsUnsupported) {
 
 TEST(RegexHostileTest, RandomSyntaxNeverFailsBadly) {
   const std::string_view kParts[] = {
-      "(", ")", "[", "]", "{", "}", "*", "+", "?", "|", "^", "$", "\\", ".", "-", ",", "a", "b", "1",
-      "2", ":", "=", "!", "<", ">", "P", "i", "s", "m", "\\b", "\\B", "\\d", "\\w", "\\p{L}", "\\u",
-      "\\x41", "(?=", "(?!", "(?<=", "(?<!", "(?:", "[^", "[[:alpha:]]", "{2}", "{1,3}", "\xC3\xA9",
+      "(", ")", "[", "]", "{", "}", "*", "+", "?", "|", "^", "$", "\\", ".", "-", ",", "a", "b",
+      "1", "2", ":", "=", "!", "<", ">", "P", "i", "s", "m", "\\b", "\\B", "\\d", "\\w", "\\p{L}",
+      "\\u", "\\x41", "(?=", "(?!", "(?<=", "(?<!", "(?:", "[^", "[[:alpha:]]", "{2}", "{1,3}", "\xC3\xA9",
       "\xFF", "\\k<a>", "(?i)", "&&"};
   std::mt19937 random(1);
   Limits limits;

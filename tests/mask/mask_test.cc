@@ -87,7 +87,7 @@ TEST(Mask, TokensThatCutCharacters) {
   for (int round = 0; round < 40; ++round) {
     std::vector<CodePointRange> ranges;
     for (uint32_t c : kPoints) {
-      if (random() % 2 == 0) ranges.push_back({c, c + random() % 3});
+      if (random() % 2 == 0) ranges.push_back({c, c + static_cast<uint32_t>(random() % 3)});
     }
     const CodePointSet set(ranges);
     if (set.empty()) continue;
@@ -197,6 +197,67 @@ TEST(Mask, LoopsBeforeAnyKindOfRest) {
     SetId set = w.Start(*grammar);
     std::string text;
     for (int step = 0; step < 12; ++step) {
+      w.Check(set, grammar->ToString() + "after \"" + text + "\"");
+      if (HasFatalFailure()) return;
+      const auto allowed = AllowedByTrying(&w.sets(), w.vocab(), set);
+      if (allowed.empty()) break;
+      const TokenId token = allowed[random() % allowed.size()];
+      text += w.vocab().bytes(token);
+      set = w.sets().Run(set, w.vocab().bytes(token));
+    }
+  }
+}
+
+// Searches, choices and intersections of loops: which characters leave everything possible?
+TEST(Mask, SearchesAndIntersectionsOfLoops) {
+  const auto vocab = MakeVocab(WordTokens());
+  std::mt19937 random(23);
+  for (int round = 0; round < 250; ++round) {
+    GrammarBuilder b;
+    const CodePointSet sets[] = {CodePointSet::All(), CodePointSet::All().Minus({{'"', '"'}, {'x', 'x'}}),
+                                 CodePointSet{{0x20, 0x10FFFF}}};
+    const bool json = random() % 3 == 0;
+    auto character = [&](size_t i) { return json ? b.JsonClass(sets[i]) : b.Class(sets[i]); };
+    auto any = [&] { return b.Repeat(character(random() % 3), random() % 3, kUnbounded); };
+    auto literal = [&] {
+      constexpr const char* kTexts[] = {"a", "w", "xx", "admin", "9", "\xC3\xA9", "yyyy"};
+      return b.Bytes(kTexts[random() % std::size(kTexts)]);
+    };
+    auto part = [&]() -> NodeId {
+      switch (random() % 7) {
+        case 0:
+          return any();
+        case 1:
+        case 2:
+          return b.Sequence({any(), literal(), any()});
+        case 3:
+          return b.Choice({any(), b.Sequence({literal(), any(), literal()})});
+        case 4:
+          return b.Not(b.Choice({literal(), literal()}));
+        case 5:
+          return b.Not(b.Sequence({any(), literal(), any()}));
+        default:
+          return b.Sequence({b.And({any(), b.Not(literal())}), literal(), any()});
+      }
+    };
+    std::vector<NodeId> parts = {any()};
+    for (size_t i = 0, n = random() % 3; i < n; ++i) parts.push_back(part());
+    if (random() % 3 == 0) {
+      parts.push_back(b.Repeat(character(0), random() % 4, static_cast<int64_t>(4 + random() % 90)));
+    }
+    NodeId body = b.And(parts);
+    if (random() % 3 == 0) body = b.Choice({body, b.Sequence({part(), literal()})});
+    const RuleId item = b.AddRule("item"), root = b.AddRule("root");
+    b.SetBody(item, b.Sequence({body, random() % 2 == 0 ? b.Empty() : b.Bytes("\"")}));
+    b.SetBody(root, b.Sequence({b.Rule(item), random() % 2 == 0 ? b.Empty() : b.Bytes("\",")}));
+    const StatusOr<Grammar> grammar = b.Finish(root);
+    ASSERT_TRUE(grammar.ok());
+    TermStore scratch({}, 16);
+    if (!BuildTerms(*grammar, &scratch).ok()) continue;
+    MaskWorld w(vocab);
+    SetId set = w.Start(*grammar);
+    std::string text;
+    for (int step = 0; step < 10; ++step) {
       w.Check(set, grammar->ToString() + "after \"" + text + "\"");
       if (HasFatalFailure()) return;
       const auto allowed = AllowedByTrying(&w.sets(), w.vocab(), set);

@@ -95,6 +95,7 @@ class SchemaTree {
   Status CheckShape(const Schema& schema, Keyword keyword, JsonId value) const;
   Status ReadType(Schema* schema, JsonId value) const;
   void FindIdentifiers();
+  std::optional<std::string> NoteIdentifiers(JsonId node, const std::string& base);
   std::optional<std::string_view> IdOf(JsonId node) const;
   std::string BaseUri(JsonId node) const;
   std::optional<JsonId> FollowPointer(JsonId from, std::string_view pointer) const;

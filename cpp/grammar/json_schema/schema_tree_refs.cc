@@ -40,57 +40,75 @@ std::string SchemaTree::BaseUri(JsonId node) const {
   return base;
 }
 
+// Notes what `node` calls itself, below a base URI; returns the base URI inside it where it sets one.
+std::optional<std::string> SchemaTree::NoteIdentifiers(JsonId node, const std::string& base) {
+  std::optional<std::string> inside;
+  std::optional<std::string_view> id = IdOf(node);
+  bool moves_base = id.has_value();
+  // Where no draft is declared, draft 4's `id` names a schema but does not move the base, so that
+  // pointers mean what they mean to readers of any draft.
+  if (!id && draft_ == Draft::kUnspecified) {
+    std::optional<JsonId> old = document_.Find(node, "id");
+    if (old && document_.IsString(*old)) id = document_.text(*old);
+  }
+  if (id) {
+    auto [uri, fragment] = SplitFragment(*id);
+    std::string own = ResolveUri(base, uri);
+    if (node != document_.root()) has_ids_ = true;
+    if (fragment.empty()) {
+      resources_.try_emplace(own, node);
+    } else {
+      anchors_.try_emplace(own + "#" + std::string(fragment), node);
+    }
+    if (moves_base && own != base) inside = std::move(own);
+  }
+  for (std::string_view key : {"$anchor", "$dynamicAnchor"}) {
+    std::optional<JsonId> anchor = document_.Find(node, key);
+    if (!anchor || !document_.IsString(*anchor)) continue;
+    has_ids_ = true;
+    std::string name(document_.text(*anchor));
+    if (key == "$dynamicAnchor") ++dynamic_anchors_[name];
+    anchors_.try_emplace((inside ? *inside : base) + "#" + name, node);
+  }
+  if (std::optional<JsonId> r = document_.Find(node, "$recursiveAnchor")) {
+    recursive_anchor_ |= document_.kind(*r) == JsonKind::kTrue;
+  }
+  return inside;
+}
+
 void SchemaTree::FindIdentifiers() {
   indexed_ = true;
-  std::vector<JsonId> stack = {document_.root()};
   resources_[""] = document_.root();
+  struct Place {
+    JsonId node;
+    size_t base;           // into `bases`
+    bool maps_names;       // the value of `properties`: its keys are names, not keywords
+  };
+  std::vector<std::string> bases = {""};
+  std::vector<Place> stack = {{document_.root(), 0, false}};
   while (!stack.empty()) {
-    JsonId node = stack.back();
+    Place place = stack.back();
     stack.pop_back();
-    if (document_.IsArray(node)) {
-      for (JsonId e : document_.elements(node)) stack.push_back(e);
+    if (document_.IsArray(place.node)) {
+      for (JsonId e : document_.elements(place.node)) stack.push_back({e, place.base, false});
       continue;
     }
-    if (!document_.IsObject(node)) continue;
-    std::optional<std::string_view> id = IdOf(node);
-    // Where no draft is declared, draft 4's `id` names a schema but does not move the base, so that
-    // pointers mean what they mean to readers of any draft.
-    if (!id && draft_ == Draft::kUnspecified) {
-      std::optional<JsonId> old = document_.Find(node, "id");
-      if (old && document_.IsString(*old)) id = document_.text(*old);
-    }
-    if (id) {
-      auto [uri, fragment] = SplitFragment(*id);
-      std::string base = BaseUri(node);
-      if (!uri.empty()) base = ResolveUri(base, uri);
-      if (fragment.empty()) {
-        if (node != document_.root()) has_ids_ = true;
-        resources_.try_emplace(base, node);
-      } else if (uri.empty() || base == BaseUri(node)) {
-        has_ids_ = true;
-        anchors_.try_emplace(base + "#" + std::string(fragment), node);
+    if (!document_.IsObject(place.node)) continue;
+    if (!place.maps_names) {
+      if (auto inside = NoteIdentifiers(place.node, bases[place.base])) {
+        place.base = bases.size();
+        bases.push_back(*std::move(inside));
       }
     }
-    for (std::string_view key : {"$anchor", "$dynamicAnchor"}) {
-      std::optional<JsonId> anchor = document_.Find(node, key);
-      if (!anchor || !document_.IsString(*anchor)) continue;
-      has_ids_ = true;
-      std::string name(document_.text(*anchor));
-      if (key == "$dynamicAnchor") ++dynamic_anchors_[name];
-      anchors_.try_emplace(BaseUri(node) + "#" + name, node);
-    }
-    if (std::optional<JsonId> r = document_.Find(node, "$recursiveAnchor")) {
-      recursive_anchor_ |= document_.kind(*r) == JsonKind::kTrue;
-    }
-    for (const JsonMember& m : document_.members(node)) {
+    for (const JsonMember& m : document_.members(place.node)) {
       bool instance = m.key == "enum" || m.key == "const" || m.key == "default" ||
                       m.key == "examples" || m.key == "example";
-      // A property may have such a name: then its value is an object inside `properties`.
-      if (!instance || (m.key != "enum" && document_.IsObject(m.value) &&
-                        node != document_.root() &&
-                        document_.Find(document_.parent(node), "properties") == node)) {
-        stack.push_back(m.value);
-      }
+      if (instance && !place.maps_names) continue;
+      bool maps_names = !place.maps_names && (m.key == "properties" || m.key == "$defs" ||
+                                              m.key == "patternProperties" ||
+                                              m.key == "definitions" ||
+                                              m.key == "dependentSchemas");
+      stack.push_back({m.value, place.base, maps_names});
     }
   }
 }

@@ -7,7 +7,7 @@ many, they are named as kinds of characters. JSON text gets JSON's words: a stri
 
 from __future__ import annotations
 
-from typing import List, Optional, Set
+from typing import Callable, List, Optional, Set
 
 import numpy
 
@@ -42,8 +42,8 @@ def describe_next(matcher: grammask.GrammarMatcher, text: Optional[bytes] = None
     ways = ["the end of the text"] if matcher.is_completed() else []
     if text is None:
         ways += _plain_ways(matcher, following)
-    elif _in_string(text):
-        ways += _string_ways(matcher, following)
+    elif _open_string(text):
+        ways += _string_ways(matcher, following, text)
     else:
         ways += _json_ways(matcher, following, text)
     return ways
@@ -57,7 +57,7 @@ def _plain_ways(matcher: grammask.GrammarMatcher, following: Set[int]) -> List[s
     if not first or len(first) >= _MANY or _DIGITS <= first:
         return _classes(following)
     texts = _follow(matcher, first, _ends_word)
-    if texts is None:
+    if texts is None or not all(_whole_characters(text) for text in texts):
         return _classes(following)
     return [show_bytes(text) for text in texts] + _whitespace_way(following)
 
@@ -66,19 +66,29 @@ def _ends_word(text: bytes, choice: Set[int]) -> bool:
     return not text[-1:].isalpha() or not choice <= _LETTERS
 
 
+def _whole_characters(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 # --- JSON ---
 
 
-def _in_string(text: bytes) -> bool:
-    inside = escaped = False
-    for value in text:
+def _open_string(text: bytes) -> bytes:
+    """The string, from its quote on, that a JSON text ends inside of; empty where in none."""
+    start = None
+    escaped = False
+    for place, value in enumerate(text):
         if escaped:
             escaped = False
         elif value == _BACKSLASH:
-            escaped = inside
+            escaped = start is not None
         elif value == _QUOTE:
-            inside = not inside
-    return inside
+            start = place if start is None else None
+    return b"" if start is None else text[start:]
 
 
 def _closed_at(text: bytes) -> Optional[int]:
@@ -91,12 +101,18 @@ def _closed_at(text: bytes) -> Optional[int]:
     return None
 
 
-def _string_ways(matcher: grammask.GrammarMatcher, following: Set[int]) -> List[str]:
-    """Inside a string: its possible endings, or kinds of characters."""
+def _string_ways(
+    matcher: grammask.GrammarMatcher, following: Set[int], seen: bytes
+) -> List[str]:
+    """Inside a string: the strings that it can become, or kinds of characters."""
     if len(following) < _MANY:
-        texts = _follow(matcher, _plain_spelling(following), lambda text, _: _closed_at(text) is not None)
+        texts = _follow(
+            matcher, _plain_spelling(following), lambda text, _: _closed_at(text) is not None
+        )
         if texts is not None and all(_closed_at(text) is not None for text in texts):
-            return [show_bytes(text[: _closed_at(text)]) for text in texts]
+            begun = _open_string(seen)
+            strings = {begun + text[: _closed_at(text)] for text in texts}
+            return [text.decode("utf-8", errors="backslashreplace") for text in sorted(strings)]
     ways = ["the closing quote"] if _QUOTE in following else []
     ways += _classes(following - {_QUOTE, _BACKSLASH}, besides={_QUOTE, _BACKSLASH})
     return ways + ["an escape (\\)"] if _BACKSLASH in following else ways
@@ -115,8 +131,12 @@ def _json_ways(
     ways: List[str] = []
     in_number = text[-1:].isdigit() or text[-1:] in (b"-", b".", b"+")
     numeric = following & (_DIGITS | {ord("-")})
-    if numeric:
-        ways.append("a digit" if in_number else "a number")
+    if not in_number and numeric:
+        ways.append("a number")
+    elif numeric >= _DIGITS:
+        ways.append("a digit")
+    else:
+        ways += [show_bytes(bytes((value,))) for value in sorted(numeric)]
     if in_number and following & set(b"eE"):
         ways.append("an exponent (e)")
     for value in sorted(following - numeric - _WHITESPACE):
@@ -152,7 +172,11 @@ def _begun_strings(matcher: grammask.GrammarMatcher) -> List[str]:
 # --- both ---
 
 
-def _follow(matcher, first, ends):  # type: ignore[no-untyped-def]
+def _follow(
+    matcher: grammask.GrammarMatcher,
+    first: Set[int],
+    ends: Callable[[bytes, Set[int]], bool],
+) -> Optional[List[bytes]]:
     """Follows each byte of `first` while the choices are few: the texts found, or None where they
     are too many. ends(text, next bytes) says where a text is long enough."""
     done: Set[bytes] = set()
@@ -168,10 +192,9 @@ def _follow(matcher, first, ends):  # type: ignore[no-untyped-def]
         if forced and fork.accept_string(forced):
             text += forced
         choice = _plain_spelling(allowed_bytes(fork) - _WHITESPACE)
-        if len(text) >= _LONGEST or fork.is_completed() or not choice or ends(text, choice):
+        long_enough = len(text) >= _LONGEST or ends(text, choice)
+        if long_enough or fork.is_completed() or not choice or len(choice) >= _MANY:
             done.add(text[:_LONGEST])
-        elif len(choice) >= _MANY:
-            return None if len(text) > 1 or not waiting and not done else sorted({*done, text})
         else:
             waiting += [text + bytes((value,)) for value in sorted(choice)]
         if len(done) + len(waiting) > _MOST or budget < 0:

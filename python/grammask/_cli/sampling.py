@@ -49,7 +49,7 @@ class TokenTexts:
         usual = -numpy.log(numpy.arange(size, dtype=numpy.float32) + 200)
         for token, text in enumerate(self.texts):
             plain = text.strip(b" ")
-            if b"\\" in text or text == b"-":
+            if b"\\" in text or plain.startswith(b"-"):
                 usual[token] -= 10
             elif not (plain.isalnum() and plain.isascii()):
                 usual[token] -= 4 if text.isascii() and text.strip() else 6

@@ -15,7 +15,9 @@ const ranges = rows('kRanges'), slices = rows('kSlices');
 const set = (slice) => ranges.slice(slices[slice][0], slices[slice][0] + slices[slice][1]);
 
 const scalars = [];
-for (let c = 0; c < 0x110000; ++c) if (c < 0xD800 || c > 0xDFFF) scalars.push(String.fromCodePoint(c));
+for (let c = 0; c < 0x110000; ++c) {
+  if (c < 0xD800 || c > 0xDFFF) scalars.push(String.fromCodePoint(c));
+}
 
 let differences = 0, compared = 0;
 function compare(name, slice) {
@@ -40,7 +42,8 @@ const capital = (s) => s[0].toUpperCase() + s.slice(1);
 for (const [key, slice] of rows('kCategories')) {
   if (key.length <= 2) compare(key === 'lc' ? 'LC' : capital(key), slice);
 }
-const generator = readFileSync(new URL('../../../scripts/make_unicode_tables.py', import.meta.url), 'utf8');
+const script = new URL('../../../scripts/make_unicode_tables.py', import.meta.url);
+const generator = readFileSync(script, 'utf8');
 const binaries = new Map(rows('kBinaries'));
 const names = generator.split('BINARY = """')[1].split('"""')[0].split(/[\s,]+/).filter(Boolean);
 for (const name of [...names, 'Any', 'Assigned', 'ASCII', 'Changes_When_NFKC_Casefolded']) {
@@ -50,9 +53,9 @@ for (const name of [...names, 'Any', 'Assigned', 'ASCII', 'Changes_When_NFKC_Cas
     console.log(name, 'is missing on one side');
   }
 }
-for (const [key, script, extensions] of rows('kScripts')) {
+for (const [key, own, extensions] of rows('kScripts')) {
   if (key.length !== 4) continue;
-  compare(`Script=${capital(key)}`, script);
+  compare(`Script=${capital(key)}`, own);
   compare(`Script_Extensions=${capital(key)}`, extensions);
 }
 
@@ -82,5 +85,6 @@ for (const group of candidates.values()) {
     }
   }
 }
-console.log(`Unicode ${process.versions.unicode}: ${compared} properties, ${differences} differences`);
+const version = process.versions.unicode;
+console.log(`Unicode ${version}: ${compared} properties, ${differences} differences`);
 process.exit(differences === 0 ? 0 : 1);

@@ -1,0 +1,226 @@
+// The memory budget: tables are thrown away under running matchers, and nothing but memory changes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/code_point_set.h"
+#include "matcher/engine.h"
+#include "matcher_world.h"
+#include "parser/random_grammar.h"
+
+namespace grammask {
+namespace {
+
+using internal::CodePointSet;
+using internal::Engine;
+using internal::EngineHub;
+
+constexpr size_t kTiny = 200'000;
+// What tables may take over their budget before anyone looks: the steps between two looks, and the
+// chunks in which tables grow.
+constexpr size_t kSlack = 2'500'000;
+
+CompilerOptions Tiny() {
+  CompilerOptions options;
+  options.limits.arena_bytes = kTiny;
+  return options;
+}
+
+TokenizerInfo Tokenizer() {
+  std::vector<std::string> tokens = {"a", "b", "ab", "ba", "bab", "\"", "\",", "[", "]", ",", "\\", "\\n", "x", "{", "}"};
+  for (int i = 0; i < 200; ++i) tokens.push_back("w" + std::to_string(i));
+  return MakeTokenizer(tokens);
+}
+
+// Every text is a state of its own: x, and on both sides the same letters.
+Grammar Palindromes() {
+  return MakeGrammar([](GrammarBuilder& b, NodeId self) {
+    return b.Choice({b.Bytes("x"), b.Sequence({b.Bytes("a"), self, b.Bytes("a")}),
+                     b.Sequence({b.Bytes("b"), self, b.Bytes("b")})});
+  });
+}
+
+Grammar Lists() {
+  return MakeGrammar([](GrammarBuilder& b, NodeId self) {
+    const NodeId text = b.Sequence({b.Bytes("\""), b.Repeat(b.JsonClass(CodePointSet::All()), 0, 500), b.Bytes("\"")});
+    return b.Choice({text, b.Sequence({b.Bytes("["), self, b.Star(b.Sequence({b.Bytes(","), self})), b.Bytes("]")})});
+  });
+}
+
+const std::shared_ptr<EngineHub>& HubOf(const CompiledGrammar& compiled) { return compiled.impl()->hub; }
+
+// A matcher of an engine that is always over its budget beside one of an engine with plenty.
+TEST(Budget, MasksStayEqualWhileTablesAreThrownAway) {
+  const TokenizerInfo tokenizer = Tokenizer();
+  GrammarCompiler tiny = MakeCompiler(tokenizer, Tiny()), large = MakeCompiler(tokenizer);
+  std::mt19937 random(3);
+  for (const Grammar& grammar : {Palindromes(), Lists()}) {
+    const CompiledGrammar compiled = Compile(&tiny, grammar);
+    const uint64_t first = HubOf(compiled)->generation();
+    for (int walk = 0; walk < 12; ++walk) {
+      GrammarMatcher x = MakeMatcher(compiled), y = MakeMatcher(&large, grammar);
+      for (int step = 0; step < 250; ++step) {
+        const Ids allowed = Allowed(&y);
+        ASSERT_EQ(Allowed(&x), allowed) << "walk " << walk << " step " << step;
+        if (allowed.empty()) break;
+        const unsigned action = random() % 12;
+        if (action == 0) {
+          const int back = static_cast<int>(random() % static_cast<unsigned>(x.history_size() / 4 + 1));
+          ASSERT_TRUE(x.Rollback(back).ok() && y.Rollback(back).ok());
+        } else if (action == 1 && x.AcceptString("a")) {
+          ASSERT_TRUE(y.AcceptString("a"));
+        } else if (action > 1) {
+          const int32_t token = allowed[random() % allowed.size()];
+          ASSERT_TRUE(x.AcceptToken(token) && y.AcceptToken(token));
+          if (x.HasStopped()) {
+            ASSERT_TRUE(x.Rollback(1).ok() && y.Rollback(1).ok());
+          }
+        }
+        ASSERT_EQ(x.ShortestCompletionBytes(), y.ShortestCompletionBytes());
+        ASSERT_EQ(x.IsCompleted(), y.IsCompleted());
+      }
+    }
+    EXPECT_GT(HubOf(compiled)->generation(), first) << "the budget was never used up";
+  }
+}
+
+TEST(Budget, AStoppedMatcherMovesWithItsHistory) {
+  const TokenizerInfo tokenizer = Tokenizer();
+  GrammarCompiler compiler = MakeCompiler(tokenizer, Tiny());
+  const CompiledGrammar compiled = Compile(&compiler, Palindromes());
+  GrammarMatcher sleeper = MakeMatcher(compiled);
+  ASSERT_TRUE(sleeper.AcceptToken(2));
+  ASSERT_TRUE(sleeper.AcceptString("x"));
+  ASSERT_TRUE(sleeper.AcceptToken(3));
+  ASSERT_TRUE(sleeper.AcceptToken(tokenizer.vocab_size() - 1));
+  const uint64_t before = HubOf(compiled)->generation();
+  for (int i = 0; HubOf(compiled)->generation() < before + 3; ++i) {
+    ASSERT_LT(i, 100'000);
+    GrammarMatcher other = MakeMatcher(compiled);
+    std::mt19937 random(static_cast<uint32_t>(i));
+    for (int k = 0; k < 200; ++k) ASSERT_TRUE(other.AcceptToken(static_cast<int32_t>(random() % 2)));
+  }
+  EXPECT_TRUE(sleeper.HasStopped());
+  ASSERT_TRUE(sleeper.Rollback(1).ok());
+  EXPECT_EQ(Allowed(&sleeper), Ids{tokenizer.vocab_size() - 1});
+  ASSERT_TRUE(sleeper.Rollback(1).ok());
+  EXPECT_EQ(Allowed(&sleeper), (Ids{1, 3}));
+  EXPECT_EQ(sleeper.history_size(), 2);
+}
+
+// The engines that are alive, of all that were ever current.
+class Census {
+ public:
+  void Look(EngineHub& hub) {
+    std::shared_ptr<Engine> engine = hub.Current();
+    if (seen_.empty() || seen_.back().lock() != engine) seen_.push_back(engine);
+  }
+  size_t generations() const { return seen_.size(); }
+  size_t alive() const {
+    return static_cast<size_t>(std::ranges::count_if(seen_, [](const auto& e) { return !e.expired(); }));
+  }
+
+ private:
+  std::vector<std::weak_ptr<Engine>> seen_;
+};
+
+TEST(Budget, ThousandsOfGrammarsTakeNoMoreThanTheBudget) {
+  for (const bool cached : {false, true}) {
+    CompilerOptions options = Tiny();
+    options.cache_enabled = cached;
+    GrammarCompiler compiler = MakeCompiler(Tokenizer(), options);
+    Census census;
+    std::vector<CompiledGrammar> kept;
+    size_t empty = 0;
+    for (int i = 0; i < 3000; ++i) {
+      const Grammar grammar = MakeGrammar([&](GrammarBuilder& b, NodeId) {
+        return b.Sequence({b.Bytes("{" + std::to_string(i * 7919)), b.Repeat(b.Class(CodePointSet{{'a', 'b' + static_cast<uint32_t>(i % 20)}}), 1, i + 1), b.Bytes("}")});
+      });
+      const CompiledGrammar compiled = Compile(&compiler, grammar);
+      EngineHub& hub = *HubOf(compiled);
+      if (i == 0) empty = hub.Current()->memory_bytes();
+      census.Look(hub);
+      GrammarMatcher m = MakeMatcher(compiled);
+      ASSERT_TRUE(m.AcceptString("{" + std::to_string(i * 7919)));
+      ASSERT_EQ(Allowed(&m).front(), 0);
+      ASSERT_LT(hub.Current()->memory_bytes(), empty + kTiny + kSlack) << i;
+      if (i % 100 == 0) kept.push_back(compiled);
+    }
+    EXPECT_GT(census.generations(), 3u);
+    EXPECT_LE(census.alive(), 2u) << "grammars that wait must not keep old tables";
+    // They are placed again when they are used again.
+    for (size_t k = 0; k < kept.size(); ++k) {
+      GrammarMatcher m = MakeMatcher(kept[k]);
+      EXPECT_TRUE(m.AcceptString("{" + std::to_string(k * 100 * 7919) + "a}"));
+    }
+  }
+}
+
+// Outputs too short for a periodic look, and forks of one matcher, count too.
+TEST(Budget, ManyShortOutputsTakeNoMoreThanTheBudget) {
+  for (const bool forks : {false, true}) {
+    GrammarCompiler compiler = MakeCompiler(Tokenizer(), Tiny());
+    const CompiledGrammar compiled = Compile(&compiler, Palindromes());
+    EngineHub& hub = *HubOf(compiled);
+    const size_t empty = hub.Current()->memory_bytes();
+    GrammarMatcher root = MakeMatcher(compiled);
+    std::mt19937 random(9);
+    Census census;
+    for (int i = 0; i < 6000; ++i) {
+      GrammarMatcher m = forks ? root.Fork() : MakeMatcher(compiled);
+      for (int k = 0; k < 20; ++k) ASSERT_TRUE(m.AcceptToken(static_cast<int32_t>(random() % 2)));
+      census.Look(hub);
+      ASSERT_LT(hub.Current()->memory_bytes(), empty + kTiny + kSlack) << i;
+    }
+    EXPECT_GT(census.generations(), 2u);
+    EXPECT_LE(census.alive(), 3u);
+  }
+}
+
+// Matchers that wake up one after the other must not raise the budget without end.
+TEST(Budget, ManySleepersDoNotRaiseTheBudget) {
+  GrammarCompiler compiler = MakeCompiler(Tokenizer(), Tiny());
+  const CompiledGrammar compiled = Compile(&compiler, Palindromes());
+  EngineHub& hub = *HubOf(compiled);
+  const size_t empty = hub.Current()->memory_bytes();
+  std::vector<GrammarMatcher> sleepers;
+  for (int i = 0; i < 30; ++i) {
+    sleepers.push_back(MakeMatcher(compiled));
+    ASSERT_TRUE(sleepers.back().AcceptString("abab"));
+  }
+  std::mt19937 random(10);
+  size_t most = 0;
+  for (int i = 0; i < 6000; ++i) {
+    GrammarMatcher m = MakeMatcher(compiled);
+    for (int k = 0; k < 20; ++k) ASSERT_TRUE(m.AcceptToken(static_cast<int32_t>(random() % 2)));
+    if (i % 200 == 199) {
+      ASSERT_EQ(Allowed(&sleepers[static_cast<size_t>(i / 200)]), (Ids{0, 1, 2, 3, 4, 12}));
+    }
+    most = std::max(most, hub.Current()->memory_bytes());
+  }
+  EXPECT_LT(most, empty + 2 * kTiny + kSlack);
+}
+
+// One output that needs more than the budget all by itself goes on all the same.
+TEST(Budget, AnOutputLargerThanTheBudget) {
+  GrammarCompiler compiler = MakeCompiler(Tokenizer(), Tiny());
+  GrammarMatcher m = MakeMatcher(&compiler, Palindromes());
+  std::mt19937 random(12);
+  std::string text;
+  for (int i = 0; i < 20'000; ++i) {
+    text += static_cast<char>('a' + random() % 2);
+    ASSERT_TRUE(m.AcceptToken(text.back() - 'a'));
+  }
+  const uint64_t generations = HubOf(m.compiled_grammar())->generation();
+  EXPECT_LT(generations, 100u) << "each move replays the whole output";
+  ASSERT_TRUE(m.AcceptString("x"));
+  for (size_t i = text.size(); i-- > 0;) ASSERT_TRUE(m.AcceptToken(text[i] - 'a')) << i;
+  EXPECT_TRUE(m.IsCompleted());
+}
+
+}  // namespace
+}  // namespace grammask
