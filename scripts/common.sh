@@ -97,7 +97,8 @@ build_wheel() {
   fi
   rm -rf "$build/wheel"
   "$python" -m pip wheel -q --no-deps -w "$build/wheel/plain" "$root"
-  PATH=$tools/bin:$PATH "$tools/bin/auditwheel" -q repair -w "$build/wheel/repaired" \
-    "$build"/wheel/plain/grammask-*.whl
+  PATH=$tools/bin:$PATH "$tools/bin/auditwheel" repair -w "$build/wheel/repaired" \
+    "$build"/wheel/plain/grammask-*.whl >"$build/auditwheel.log" 2>&1 ||
+    { cat "$build/auditwheel.log"; return 1; }
   wheel=$(ls "$build"/wheel/repaired/grammask-*.whl)
 }

@@ -38,10 +38,7 @@ uint64_t Times(uint64_t a, uint64_t n) {
 class TermBuilder {
  public:
   TermBuilder(const Grammar& grammar, TermStore* store)
-      : g_(grammar),
-        s_(*store),
-        nodes_(grammar.node_count()),
-        rules_(grammar.rule_count()) {}
+      : g_(grammar), s_(*store), nodes_(grammar.node_count()), rules_(grammar.rule_count()) {}
 
   StatusOr<TermId> Run() {
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
@@ -73,9 +70,9 @@ class TermBuilder {
   };
   struct Rule {
     uint64_t length = kMaxLength;
-    TermId term;         // what a reference to it becomes
-    ProcId proc;         // 0 when written into its callers
-    uint32_t size = 1;   // what a reference to it adds to the size of its user
+    TermId term;        // what a reference to it becomes
+    ProcId proc;        // 0 when written into its callers
+    uint32_t size = 1;  // what a reference to it adds to the size of its user
     bool wide_loop = false;
     uint32_t position = 0;  // within its component
     // Tarjan's algorithm.
@@ -96,11 +93,12 @@ class TermBuilder {
         if (seen[id.value]) continue;
         seen[id.value] = true;
         if (id == node) {
-          return ResourceExhausted(
-              "rule \"" + g_.rule_name(RuleId(r)) +
-              "\": whether its patterns, lengths and exclusions (pattern, not, allOf) clash takes more "
-              "than limits.max_regular_states states to decide; use fewer or simpler ones, or raise "
-              "the limit");
+          return ResourceExhausted("rule \"" + g_.rule_name(RuleId(r)) +
+                                   "\": whether its patterns, lengths and exclusions (pattern, "
+                                   "not, allOf) clash takes more "
+                                   "than limits.max_regular_states states to decide; use fewer or "
+                                   "simpler ones, or raise "
+                                   "the limit");
         }
         for (NodeId c : g_.node(id).children) todo.push_back(c);
       }
@@ -410,7 +408,7 @@ class TermBuilder {
         Build(NodeId(i));
       }
     }
-    std::string description = Describe(component, cyclic);
+    const std::string description = Describe(component, cyclic);
     std::vector<ProcId>* known = s_.FindGroup(description);
     std::vector<ProcId> procs;
     for (size_t i = 0; i < component.size(); ++i) {
@@ -425,7 +423,7 @@ class TermBuilder {
     if (known != nullptr) return;
     for (uint32_t i : cyclic) Build(NodeId(i));
     for (uint32_t r : component) s_.SetBody(rules_[r].proc, ChildTerm(g_.rule_body(RuleId(r))));
-    s_.AddGroup(std::move(description), std::move(procs));
+    s_.AddGroup(description, procs);
   }
 
   // The bodies of a cycle, exactly: terms by id, members of the cycle by position.

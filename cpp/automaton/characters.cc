@@ -190,7 +190,8 @@ TermId TermStore::BuildCharacter(const CodePointSet& characters, bool json) {
         lo = (last + 1) << 10;
       } else {
         const uint32_t end = std::min(hi, lo | 0x3FF);
-        pairs.push_back({{0xD800 + first, 0xD800 + first}, {0xDC00 + (lo & 0x3FF), 0xDC00 + (end & 0x3FF)}});
+        pairs.push_back(
+            {{0xD800 + first, 0xD800 + first}, {0xDC00 + (lo & 0x3FF), 0xDC00 + (end & 0x3FF)}});
         lo = end + 1;
       }
     }

@@ -81,7 +81,8 @@ void Overlay(const EdgeList& edges, F&& f) {
 // Computes one expansion whose parts are already expanded. Lock held.
 class Deriver {
  public:
-  Deriver(TermStore& store, TermId id, bool raw) : s_(store), t_(store.terms_[id.value]), raw_(raw) {}
+  Deriver(TermStore& store, TermId id, bool raw)
+      : s_(store), t_(store.terms_[id.value]), raw_(raw) {}
 
   const Expansion* Run() {
     switch (t_.kind) {

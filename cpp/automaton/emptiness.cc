@@ -7,9 +7,9 @@
 // learn their exact shortest length; when the search runs out, all states seen match nothing. So no
 // state that matches nothing is ever a target of an edge, and no mask leads into a dead end.
 //
-// Cost: a few states in practice; at most Limits::max_regular_states for all questions of one grammar
-// while it is built, and for one question later, after which the term is taken for not empty and
-// over_budget() says so (building then fails).
+// Cost: a few states in practice; at most Limits::max_regular_states for all questions of one
+// grammar while it is built, and for one question later, after which the term is taken for not
+// empty and over_budget() says so (building then fails).
 //
 // Tests: tests/automaton/term_test.cc.
 #include <absl/container/flat_hash_map.h>
@@ -85,8 +85,8 @@ class EmptinessSearch {
     return MultipleOfAnyLength(t);
   }
 
-  // [0-9]* & multiple(r, m, scale): the least k for which some k digits lead to a multiple. Found by
-  // arithmetic, since a search would try up to m states.
+  // [0-9]* & multiple(r, m, scale): the least k for which some k digits lead to a multiple. Found
+  // by arithmetic, since a search would try up to m states.
   std::optional<uint64_t> MultipleOfAnyLength(const Term& t) const {
     if (t.kind != TermKind::kAnd || t.children.size() != 2) return std::nullopt;
     const Term* multiple = nullptr;
@@ -104,14 +104,16 @@ class EmptinessSearch {
         !(s_.byte_class(digit.a) == ByteSet::Range('0', '9'))) {
       return std::nullopt;
     }
-    return TermStore::ShortestMultiple(s_.multiple(multiple->b), static_cast<uint64_t>(multiple->a));
+    return TermStore::ShortestMultiple(s_.multiple(multiple->b),
+                                       static_cast<uint64_t>(multiple->a));
   }
 
   void Extend(const Entry& entry) {
     for (const ByteEdge& edge : s_.RawExpansion(entry.id)->bytes) {
       const TermId to = edge.to;
       if (to == TermStore::Nothing()) continue;
-      if (auto it = s_.known_.find(to.value); it != s_.known_.end() && it->second == kEmptyLanguage) {
+      if (auto it = s_.known_.find(to.value);
+          it != s_.known_.end() && it->second == kEmptyLanguage) {
         continue;
       }
       const uint64_t cost = entry.cost + 1;

@@ -27,10 +27,10 @@ namespace {
 // long chains of choices stay linear.
 constexpr size_t kMaxFlattened = 64;
 
-// A head of more parts than this stays one part: else groups nested on the left would be copied
-// once for every level around them.
+// A head of more parts than this and twice those behind it stays one part: else groups nested on
+// the left would be copied once for every level around them. Neighbours of like length are joined,
+// so that a few bytes later the whole leans to the right.
 constexpr size_t kMaxRelinked = 16;
-
 
 uint64_t Saturate(uint64_t n) { return std::min(n, kMaxLength); }
 
@@ -78,7 +78,8 @@ struct TermStore::Key {
   int64_t a = 0, b = 0;
 
   uint32_t Hash() const {
-    uint64_t h = Mix(static_cast<uint64_t>(kind) + 1, static_cast<uint64_t>(a) * 31 + static_cast<uint64_t>(b));
+    uint64_t h = Mix(static_cast<uint64_t>(kind) + 1,
+                     static_cast<uint64_t>(a) * 31 + static_cast<uint64_t>(b));
     for (TermId c : children) h = Mix(h, c.value);
     if (!text.empty()) h = HashBytes(h, text);
     return static_cast<uint32_t>(h ^ (h >> 32));
@@ -163,7 +164,8 @@ TermId TermStore::Intern(const Key& key) {
       if (t.kind == TermKind::kJsonText) {
         for (char c : t.text) {
           const auto b = static_cast<uint8_t>(c);
-          if (b == '"' || b == '\\' || b == '\b' || b == '\f' || b == '\n' || b == '\r' || b == '\t') {
+          if (b == '"' || b == '\\' || b == '\b' || b == '\f' || b == '\n' || b == '\r' ||
+              b == '\t') {
             t.min_length += 1;
           } else if (b < 0x20) {
             t.min_length += 5;
@@ -271,9 +273,15 @@ TermId TermStore::Sequence(TermId head, TermId rest) {
   if (terms_[head.value].kind != TermKind::kSequence) return Pair(head, rest);
   // (a b) c = a (b c): walk down the left spine, then build up from its end.
   absl::InlinedVector<TermId, 8> heads;
-  TermId last = head;
+  TermId last = head, behind = rest;
+  size_t room = kMaxRelinked;
   while (terms_[last.value].kind == TermKind::kSequence) {
-    if (heads.size() == kMaxRelinked) return Pair(head, rest);
+    if (room == 0) {
+      if (terms_[behind.value].kind != TermKind::kSequence) return Pair(head, rest);
+      behind = terms_[behind.value].children[1];
+      room = 2;
+    }
+    --room;
     heads.push_back(terms_[last.value].children[0]);
     last = terms_[last.value].children[1];
   }
@@ -434,8 +442,8 @@ std::vector<ProcId>* TermStore::FindGroup(const std::string& description) {
   return it == groups_.end() ? nullptr : &it->second;
 }
 
-void TermStore::AddGroup(std::string description, std::vector<ProcId> procs) {
-  groups_.emplace(std::move(description), std::move(procs));
+void TermStore::AddGroup(const std::string& description, const std::vector<ProcId>& procs) {
+  groups_.emplace(description, procs);
 }
 
 size_t TermStore::memory_bytes() const {
@@ -503,7 +511,8 @@ std::string TermStore::ToString(TermId id) const {
         list(t, " | ");
         break;
       case TermKind::kRepeat:
-        text("{" + std::to_string(t.a) + "," + (t.b == kUnbounded ? "" : std::to_string(t.b)) + "}");
+        text("{" + std::to_string(t.a) + "," + (t.b == kUnbounded ? "" : std::to_string(t.b)) +
+             "}");
         todo.push_back({t.children[0], "", false});
         break;
       case TermKind::kCall:

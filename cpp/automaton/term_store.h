@@ -80,10 +80,10 @@ struct Expansion {
 struct Term {
   TermKind kind = TermKind::kNothing;
   bool nullable = false;
-  bool boolean = false;    // kAnd or kNot in it
-  bool counted = false;    // a repeat in it, outside kAnd and kNot, has a bound over kSmallCount
-  bool regular = true;     // no kCall and no kTokens in it
-  bool finite = true;      // its texts have a greatest length (false also where that is not seen)
+  bool boolean = false;  // kAnd or kNot in it
+  bool counted = false;  // a repeat in it, outside kAnd and kNot, has a bound over kSmallCount
+  bool regular = true;   // no kCall and no kTokens in it
+  bool finite = true;    // its texts have a greatest length (false also where that is not seen)
   // Length of the shortest text, in bytes; saturates at kMaxLength. Exact for all terms that a
   // locked call returned, save where deciding it went over Limits::max_regular_states.
   uint64_t min_length = 0;
@@ -93,7 +93,7 @@ struct Term {
   // kByteClass: an index of byte_class(). kTokens: an index of token_set().
   int64_t a = 0, b = 0;
   std::atomic<const Expansion*> expansion = nullptr;
-  std::atomic<uint32_t> far = 0;                // FarTerm(), once known
+  std::atomic<uint32_t> far = 0;                  // FarTerm(), once known
   std::atomic<const void*> attachment = nullptr;  // the mask stage's level-1 mask of this state
 };
 
@@ -142,7 +142,7 @@ class TermStore {
   ProcId ProcOf(TermId body);
   // Procedures of a recursive group, found again by the group's exact description. Lock.
   std::vector<ProcId>* FindGroup(const std::string& description);
-  void AddGroup(std::string description, std::vector<ProcId> procs);
+  void AddGroup(const std::string& description, const std::vector<ProcId>& procs);
 
   // The edges of a state; takes the lock when they are not there yet.
   const Expansion& Expand(TermId id) {
@@ -170,7 +170,7 @@ class TermStore {
   // whatever has been read. Takes the lock.
   struct Loop {
     TermId x;
-    TermId part;    // matches some text; some of its texts the state may lack where `excluding`
+    TermId part;     // matches some text; some of its texts the state may lack where `excluding`
     bool excluding;  // finitely many texts are excluded from `part`
   };
   std::optional<Loop> FindLoop(TermId id);
@@ -178,7 +178,9 @@ class TermStore {
   const Term& term(TermId id) const { return terms_[id.value]; }
   std::atomic<const void*>& attachment(TermId id) { return terms_[id.value].attachment; }
   const Proc& proc(ProcId id) const { return procs_[id.value]; }
-  const ByteSet& byte_class(int64_t index) const { return byte_classes_[static_cast<size_t>(index)]; }
+  const ByteSet& byte_class(int64_t index) const {
+    return byte_classes_[static_cast<size_t>(index)];
+  }
   const TokenSet& token_set(uint32_t index) const { return *token_sets_[index]; }
   const Multiple& multiple(int64_t index) const { return multiples_[static_cast<size_t>(index)]; }
   size_t size() const { return terms_.size(); }

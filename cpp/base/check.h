@@ -5,12 +5,12 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define GM_CHECK(cond)                                                                        \
-  do {                                                                                        \
-    if (!(cond)) [[unlikely]] {                                                               \
+#define GM_CHECK(cond)                                                                       \
+  do {                                                                                       \
+    if (!(cond)) [[unlikely]] {                                                              \
       std::fprintf(stderr, "%s:%d: internal check failed: %s\n", __FILE__, __LINE__, #cond); \
-      std::abort();                                                                           \
-    }                                                                                         \
+      std::abort();                                                                          \
+    }                                                                                        \
   } while (false)
 
 #ifdef NDEBUG

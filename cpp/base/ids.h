@@ -24,13 +24,13 @@ struct Id {
   }
 };
 
-using NodeId = Id<struct NodeTag>;    // a node of a Grammar
-using RuleId = Id<struct RuleTag>;    // a rule of a Grammar
-using TermId = Id<struct TermTag>;    // an automaton state: a hash-consed expression
-using ProcId = Id<struct ProcTag>;    // a rule as the automaton calls it, shared between grammars
-using RetId = Id<struct RetTag>;      // where a finished rule goes on: (set, procedure)
-using SetId = Id<struct SetTag>;      // a parser state: an interned set of items
-using TokenId = int32_t;              // a token of the model's vocabulary
+using NodeId = Id<struct NodeTag>;  // a node of a Grammar
+using RuleId = Id<struct RuleTag>;  // a rule of a Grammar
+using TermId = Id<struct TermTag>;  // an automaton state: a hash-consed expression
+using ProcId = Id<struct ProcTag>;  // a rule as the automaton calls it, shared between grammars
+using RetId = Id<struct RetTag>;    // where a finished rule goes on: (set, procedure)
+using SetId = Id<struct SetTag>;    // a parser state: an interned set of items
+using TokenId = int32_t;            // a token of the model's vocabulary
 
 }  // namespace grammask::internal
 

@@ -11,8 +11,8 @@
 #define GM_CONCAT(a, b) GM_CONCAT_INNER(a, b)
 
 // Returns from the calling function when `expr`, a Status, is not ok.
-#define GM_RETURN_IF_ERROR(expr)                         \
-  do {                                                   \
+#define GM_RETURN_IF_ERROR(expr)                                                  \
+  do {                                                                            \
     if (::grammask::Status gm_status = (expr); !gm_status.ok()) return gm_status; \
   } while (false)
 

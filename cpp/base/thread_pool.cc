@@ -52,7 +52,7 @@ void ThreadPool::ForEach(size_t n, const std::function<void(size_t)>& work) {
     // Where the system gives no more threads, those that are there do the work.
     try {
       while (workers_.size() < helpers) workers_.emplace_back([this] { Loop(); });
-    } catch (const std::system_error&) {
+    } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch)
     }
     work_ = &work;
     count_ = n;

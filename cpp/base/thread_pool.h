@@ -40,8 +40,8 @@ class ThreadPool {
   const std::function<void(size_t)>* work_ = nullptr;
   std::atomic<size_t> next_ = 0;
   size_t count_ = 0;
-  size_t wanted_ = 0;   // workers still to join this round
-  size_t active_ = 0;   // workers in it
+  size_t wanted_ = 0;  // workers still to join this round
+  size_t active_ = 0;  // workers in it
   bool stop_ = false;
 };
 

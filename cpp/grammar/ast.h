@@ -109,9 +109,9 @@ class GrammarBuilder {
 
   NodeId Nothing();
   NodeId Empty();
-  NodeId Bytes(std::string_view bytes);      // "" gives Empty()
-  NodeId JsonText(std::string_view text);    // valid UTF-8; "" gives Empty()
-  NodeId ByteClass(const ByteSet& bytes);    // {} gives Nothing()
+  NodeId Bytes(std::string_view bytes);    // "" gives Empty()
+  NodeId JsonText(std::string_view text);  // valid UTF-8; "" gives Empty()
+  NodeId ByteClass(const ByteSet& bytes);  // {} gives Nothing()
   NodeId Class(const CodePointSet& characters);
   NodeId JsonClass(const CodePointSet& characters);
   NodeId Sequence(std::span<const NodeId> parts);
@@ -124,8 +124,8 @@ class GrammarBuilder {
   NodeId Rule(RuleId rule);
   NodeId And(std::span<const NodeId> parts);  // parts must be regular; {} gives AnyBytes()
   NodeId And(std::initializer_list<NodeId> parts);
-  NodeId Not(NodeId node);                    // must be regular
-  NodeId AnyBytes();                          // every byte string: Not(Nothing())
+  NodeId Not(NodeId node);  // must be regular
+  NodeId AnyBytes();        // every byte string: Not(Nothing())
   NodeId MultipleOf(const Multiple& multiple);
   NodeId Tokens(TokenSet tokens);
 

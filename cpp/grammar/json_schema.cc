@@ -3,8 +3,8 @@
 // Three steps, each with a form of its own that can be printed: the text is read to schemas with
 // their references found, every schema becomes a union of typed cases closed under intersection,
 // union and complement, and the cases become rules. {"type":["null","boolean"],"const":true} is one
-// schema with two keywords, then the set {true}, then root ::= "true". Time and size are linear in the
-// schema but for combinations, which limits.max_schema_steps bounds.
+// schema with two keywords, then the set {true}, then root ::= "true". Time and size are linear in
+// the schema but for combinations, which limits.max_schema_steps bounds.
 //
 // docs/json_schema.md says what is supported. The steps: json_schema/schema_tree.h, normalise.h,
 // emit.h. Tests: tests/grammar/json_schema_test.cc.
@@ -21,8 +21,9 @@ namespace grammask::internal {
 StatusOr<Grammar> GrammarFromJsonSchema(std::string_view schema, const JsonSchemaOptions& options,
                                         const Limits& limits) {
   if (options.any_order) {
-    return Unsupported("any_order=True is not supported in this version; keys come in the order of "
-                       "the schema");
+    return Unsupported(
+        "any_order=True is not supported in this version; keys come in the order of "
+        "the schema");
   }
   GM_ASSIGN_OR_RETURN(JsonDocument document, JsonDocument::Parse(schema, limits));
   SchemaTree tree(&document, limits);

@@ -34,14 +34,27 @@ std::vector<NodeId> BuildPlain(const RegexTree& tree, CharLanguage* language) {
       for (uint32_t child : tree.ChildrenOf(n)) parts.push_back(plain[child]);
     }
     switch (n.kind) {
-      case RegexKind::kEmpty: plain[id] = builder.Empty(); break;
-      case RegexKind::kText: plain[id] = language->Text(tree.TextOf(n)); break;
-      case RegexKind::kChars: plain[id] = language->Chars(tree.sets[n.first]); break;
-      case RegexKind::kSequence: plain[id] = builder.Sequence(parts); break;
-      case RegexKind::kChoice: plain[id] = builder.Choice(parts); break;
-      case RegexKind::kRepeat: plain[id] = builder.Repeat(parts[0], n.min, n.max); break;
+      case RegexKind::kEmpty:
+        plain[id] = builder.Empty();
+        break;
+      case RegexKind::kText:
+        plain[id] = language->Text(tree.TextOf(n));
+        break;
+      case RegexKind::kChars:
+        plain[id] = language->Chars(tree.sets[n.first]);
+        break;
+      case RegexKind::kSequence:
+        plain[id] = builder.Sequence(parts);
+        break;
+      case RegexKind::kChoice:
+        plain[id] = builder.Choice(parts);
+        break;
+      case RegexKind::kRepeat:
+        plain[id] = builder.Repeat(parts[0], n.min, n.max);
+        break;
       case RegexKind::kBeside:
-      case RegexKind::kLook: break;
+      case RegexKind::kLook:
+        break;
     }
   }
   return plain;

@@ -18,9 +18,9 @@ struct RegexOptions {
 
   Encoding encoding = Encoding::kUtf8;
   Anchoring anchoring = Anchoring::kWhole;
-  bool ignore_case = false;    // i: simple case folding
-  bool dot_all = false;        // s: `.` matches line ends too
-  bool multi_line = false;     // m: ^ and $ at line ends
+  bool ignore_case = false;  // i: simple case folding
+  bool dot_all = false;      // s: `.` matches line ends too
+  bool multi_line = false;   // m: ^ and $ at line ends
 };
 
 // Parses `pattern` and adds nodes for its language to `builder`. Syntax: ECMA-262 with the u flag's

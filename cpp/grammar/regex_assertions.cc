@@ -22,11 +22,11 @@
 namespace grammask::internal {
 namespace {
 
-constexpr size_t kMaxLoopStates = 128;    // of one loop of the graph
-constexpr size_t kMaxLabels = 100'000;    // made in solving it
-constexpr size_t kMaxAtoms = 32;          // kinds of previous character
-constexpr size_t kMaxTrackers = 60;       // lookbehinds longer than a character
-constexpr size_t kMaxOutcomes = 64;       // conditions that one lookbehind leaves ahead
+constexpr size_t kMaxLoopStates = 128;  // of one loop of the graph
+constexpr size_t kMaxLabels = 100'000;  // made in solving it
+constexpr size_t kMaxAtoms = 32;        // kinds of previous character
+constexpr size_t kMaxTrackers = 60;     // lookbehinds longer than a character
+constexpr size_t kMaxOutcomes = 64;     // conditions that one lookbehind leaves ahead
 
 }  // namespace
 
@@ -39,9 +39,7 @@ RegexAssertions::PastId RegexAssertions::InternPast(Past past) {
   return it->second;
 }
 
-RegexAssertions::PastId RegexAssertions::StartPast() {
-  return InternPast({kTextStart, trackers_});
-}
+RegexAssertions::PastId RegexAssertions::StartPast() { return InternPast({kTextStart, trackers_}); }
 
 // The past without what does not matter.
 RegexAssertions::PastId RegexAssertions::Mask(PastId past, Needs needs) {
@@ -95,8 +93,8 @@ bool RegexAssertions::PrepareLookbehind(uint32_t look) {
   if (!tree_.nodes[child].has_look) {
     outcomes.push_back({builder_.Sequence({language_.All(), plain_[child]}), language_.All()});
   } else {
-    std::optional<RegexGraph> graph = BuildRegexGraph(
-        tree_, plain_, {&child, 1}, language_.All(), builder_.Empty(), &builder_);
+    std::optional<RegexGraph> graph =
+        BuildRegexGraph(tree_, plain_, {&child, 1}, language_.All(), builder_.Empty(), &builder_);
     if (!graph.has_value()) return false;
     std::optional<std::vector<Outcome>> run = Run(*graph, StartPast(), /*keep_ahead=*/true);
     if (!run.has_value()) return false;
@@ -155,8 +153,8 @@ std::optional<NodeId> RegexAssertions::Lookahead(uint32_t look, PastId past) {
   if (!tree_.nodes[child].has_look) {
     result = language_.ThenAll(plain_[child]);
   } else {
-    std::optional<RegexGraph> graph = BuildRegexGraph(
-        tree_, plain_, {&child, 1}, builder_.Empty(), language_.All(), &builder_);
+    std::optional<RegexGraph> graph =
+        BuildRegexGraph(tree_, plain_, {&child, 1}, builder_.Empty(), language_.All(), &builder_);
     if (!graph.has_value()) return std::nullopt;
     std::optional<std::vector<Outcome>> run = Run(*graph, past, /*keep_ahead=*/false);
     if (!run.has_value()) return std::nullopt;
@@ -188,8 +186,9 @@ void RegexAssertions::AddStep(uint32_t from, const RegexGraph::Edge& edge, NodeI
 }
 
 // Splits `label` by what is then known of the text so far, where that matters after it.
-std::optional<std::vector<RegexAssertions::Part>> RegexAssertions::SplitByPast(
-    NodeId label, const Past& past, Needs needs) {
+std::optional<std::vector<RegexAssertions::Part>> RegexAssertions::SplitByPast(NodeId label,
+                                                                               const Past& past,
+                                                                               Needs needs) {
   std::vector<Part> parts;
   if ((needs.now & kPreviousBit) == 0) {
     parts.push_back({label, past});
@@ -229,12 +228,10 @@ std::optional<std::vector<RegexAssertions::Part>> RegexAssertions::SplitByPast(
   return parts;
 }
 
-bool RegexAssertions::AddLabelSteps(uint32_t from, const RegexGraph::Edge& edge,
-                                    Product* product) {
+bool RegexAssertions::AddLabelSteps(uint32_t from, const RegexGraph::Edge& edge, Product* product) {
   const State s = product->states[from];
   const Past past = pasts_[s.past];
-  std::optional<std::vector<Part>> parts =
-      SplitByPast(edge.label, past, product->needs[edge.to]);
+  std::optional<std::vector<Part>> parts = SplitByPast(edge.label, past, product->needs[edge.to]);
   if (!parts.has_value()) return false;
   for (Part& part : *parts) {
     PastId to_past = InternPast(std::move(part.past));
@@ -278,9 +275,8 @@ std::vector<RegexAssertions::Needs> RegexAssertions::NeedsByVertex(const RegexGr
   // Successors first, so that only loops take more than one pass.
   std::vector<uint32_t> order(graph.out.size());
   std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return graph.component[a] < graph.component[b];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return graph.component[a] < graph.component[b]; });
   for (bool changed = true; changed;) {
     changed = false;
     for (uint32_t v : order) {

@@ -75,9 +75,9 @@ class RegexAssertions {
   };
   struct Product {
     const RegexGraph& graph;
-    bool keep_ahead;                      // conditions stay with the states, also between loops
-    std::vector<Needs> needs = {};        // by vertex
-    std::vector<State> states = {};       // the first is the start
+    bool keep_ahead;                 // conditions stay with the states, also between loops
+    std::vector<Needs> needs = {};   // by vertex
+    std::vector<State> states = {};  // the first is the start
     std::vector<std::vector<Step>> steps = {};
     absl::flat_hash_map<State, uint32_t> index = {};
     std::vector<size_t> component_sizes = {};  // states by component of the graph
@@ -85,8 +85,7 @@ class RegexAssertions {
 
     // Whether a condition on the text to come is carried over the edge, not imposed on the rest.
     bool Stays(uint32_t from, const RegexGraph::Edge& edge) const {
-      return keep_ahead ||
-             graph.component[states[from].vertex] == graph.component[edge.to];
+      return keep_ahead || graph.component[states[from].vertex] == graph.component[edge.to];
     }
   };
   // Some of a label's texts, and the past after them.
@@ -109,8 +108,8 @@ class RegexAssertions {
 
   std::optional<std::vector<Outcome>> Run(const RegexGraph& graph, PastId start, bool keep_ahead);
   bool Explore(PastId start, Product* product);
-  void AddStep(uint32_t from, const RegexGraph::Edge& edge, NodeId label, PastId past,
-               NodeId ahead, Product* product);
+  void AddStep(uint32_t from, const RegexGraph::Edge& edge, NodeId label, PastId past, NodeId ahead,
+               Product* product);
   std::optional<std::vector<Part>> SplitByPast(NodeId label, const Past& past, Needs needs);
   bool AddLabelSteps(uint32_t from, const RegexGraph::Edge& edge, Product* product);
   bool AddLookStep(uint32_t from, const RegexGraph::Edge& edge, Product* product);

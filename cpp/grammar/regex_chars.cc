@@ -31,9 +31,8 @@ int HexValue(char c) {
 CodePointSet Digits() { return {{'0', '9'}}; }
 
 CodePointSet Spaces() {
-  return {{0x09, 0x0D},     {0x20, 0x20},     {0xA0, 0xA0},     {0x1680, 0x1680},
-          {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x205F},
-          {0x3000, 0x3000}, {0xFEFF, 0xFEFF}};
+  return {{0x09, 0x0D},     {0x20, 0x20},     {0xA0, 0xA0},     {0x1680, 0x1680}, {0x2000, 0x200A},
+          {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000}, {0xFEFF, 0xFEFF}};
 }
 
 struct PosixClass {
@@ -154,17 +153,28 @@ StatusOr<RegexAtom> RegexCharReader::ReadEscape(bool in_class, bool ignore_case)
     return RegexAtom{std::nullopt, negated ? s.Complement() : std::move(s)};
   };
   switch (c) {
-    case 't': return RegexAtom{'\t', {}};
-    case 'n': return RegexAtom{'\n', {}};
-    case 'v': return RegexAtom{'\v', {}};
-    case 'f': return RegexAtom{'\f', {}};
-    case 'r': return RegexAtom{'\r', {}};
-    case 'd': return set(Digits(), false);
-    case 'D': return set(Digits(), true);
-    case 'w': return set(RegexWordChars(ignore_case), false);
-    case 'W': return set(RegexWordChars(ignore_case), true);
-    case 's': return set(Spaces(), false);
-    case 'S': return set(Spaces(), true);
+    case 't':
+      return RegexAtom{'\t', {}};
+    case 'n':
+      return RegexAtom{'\n', {}};
+    case 'v':
+      return RegexAtom{'\v', {}};
+    case 'f':
+      return RegexAtom{'\f', {}};
+    case 'r':
+      return RegexAtom{'\r', {}};
+    case 'd':
+      return set(Digits(), false);
+    case 'D':
+      return set(Digits(), true);
+    case 'w':
+      return set(RegexWordChars(ignore_case), false);
+    case 'W':
+      return set(RegexWordChars(ignore_case), true);
+    case 's':
+      return set(Spaces(), false);
+    case 'S':
+      return set(Spaces(), true);
     case 'p':
     case 'P': {
       GM_ASSIGN_OR_RETURN(CodePointSet property, ReadProperty(start, c == 'P'));
@@ -193,8 +203,10 @@ StatusOr<RegexAtom> RegexCharReader::ReadEscape(bool in_class, bool ignore_case)
       if (!IsLetter(c)) return RegexAtom{static_cast<uint8_t>(c), {}};  // annex B: itself
       break;
   }
-  return Error(start, std::string("\\") + c + (in_class ? " has no meaning in a class" :
-               " is not an escape of ECMA-262") + "; for the letter itself write it plainly");
+  return Error(start,
+               std::string("\\") + c +
+                   (in_class ? " has no meaning in a class" : " is not an escape of ECMA-262") +
+                   "; for the letter itself write it plainly");
 }
 
 // ---- Properties ----
@@ -256,9 +268,10 @@ StatusOr<std::optional<CodePointSet>> RegexCharReader::ReadPosixClass() {
   if (!pattern_.substr(end).starts_with(":]")) return std::optional<CodePointSet>();
   std::optional<CodePointSet> set = FindPosixClass(pattern_.substr(name, end - name));
   if (!set.has_value()) {
-    return Error(pos, "there is no POSIX class of this name; the names are alnum, alpha, ascii, "
-                      "blank, cntrl, digit, graph, lower, print, punct, space, upper, word, "
-                      "xdigit");
+    return Error(pos,
+                 "there is no POSIX class of this name; the names are alnum, alpha, ascii, "
+                 "blank, cntrl, digit, graph, lower, print, punct, space, upper, word, "
+                 "xdigit");
   }
   pos = end + 2;
   return std::optional(negated ? set->Complement() : *std::move(set));
@@ -299,8 +312,9 @@ StatusOr<CodePointSet> RegexCharReader::ReadClass(bool ignore_case) {
       add(high);
       ranges.push_back({'-', '-'});
     } else if (*low.code_point > *high.code_point) {
-      return Error(member, "this range ends before it begins; swap its ends, or write \\- for a "
-                           "hyphen");
+      return Error(member,
+                   "this range ends before it begins; swap its ends, or write \\- for a "
+                   "hyphen");
     } else {
       ranges.push_back({*low.code_point, *high.code_point});
     }

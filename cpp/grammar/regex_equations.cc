@@ -62,8 +62,8 @@ bool LanguageEquations::Eliminate(uint32_t k, size_t* max_labels) {
   return true;
 }
 
-std::optional<std::vector<NodeId>> LanguageEquations::Solve(
-    std::span<const uint32_t> wanted, size_t* max_labels) {
+std::optional<std::vector<NodeId>> LanguageEquations::Solve(std::span<const uint32_t> wanted,
+                                                            size_t* max_labels) {
   for (uint32_t i : wanted) rows_[i].wanted = true;
   std::vector<uint32_t> order;
   order.reserve(rows_.size());

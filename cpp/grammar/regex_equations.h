@@ -29,7 +29,7 @@ class LanguageEquations {
  private:
   struct Row {
     std::map<uint32_t, NodeId> labels;  // ordered, so that results do not vary
-    std::vector<uint32_t> users;  // rows that have, or had, a label for this one
+    std::vector<uint32_t> users;        // rows that have, or had, a label for this one
     std::optional<NodeId> constant;
     NodeId star;  // once eliminated: what may repeat before (reversed: behind) all the rest
     bool eliminated = false;

@@ -114,9 +114,13 @@ void Unfolder::Unfold(Task task) {
     case RegexKind::kSequence:
       return UnfoldSequence(tree_.ChildrenOf(n), builder_->Empty(), builder_->Empty(), task.from,
                             task.to);
-    case RegexKind::kChoice: return UnfoldChoice(n, task.from, task.to);
-    case RegexKind::kRepeat: return UnfoldRepeat(n, task.from, task.to);
-    default: graph_.out[task.from].push_back({task.to, true, NodeId(), task.node}); return;
+    case RegexKind::kChoice:
+      return UnfoldChoice(n, task.from, task.to);
+    case RegexKind::kRepeat:
+      return UnfoldRepeat(n, task.from, task.to);
+    default:
+      graph_.out[task.from].push_back({task.to, true, NodeId(), task.node});
+      return;
   }
 }
 

@@ -148,8 +148,10 @@ struct NullableStep {
   std::optional<bool> Run(NodeId id, const Get& get) const {
     NodeView n = builder.node(id);
     switch (n.kind) {
-      case NodeKind::kEmpty: return true;
-      case NodeKind::kRepeat: return n.min == 0 ? true : get(n.children[0]);
+      case NodeKind::kEmpty:
+        return true;
+      case NodeKind::kRepeat:
+        return n.min == 0 ? true : get(n.children[0]);
       case NodeKind::kNot: {
         std::optional<bool> child = get(n.children[0]);
         return child.has_value() ? std::optional(!*child) : std::nullopt;
@@ -165,16 +167,15 @@ struct NullableStep {
         }
         return missing ? std::nullopt : std::optional(n.kind != NodeKind::kChoice);
       }
-      default: return false;
+      default:
+        return false;
     }
   }
 };
 
 }  // namespace
 
-bool CharLanguage::Nullable(NodeId id) {
-  return Evaluate(id, &nullable_, NullableStep{*builder_});
-}
+bool CharLanguage::Nullable(NodeId id) { return Evaluate(id, &nullable_, NullableStep{*builder_}); }
 
 // ---- First and last characters ----
 
@@ -227,8 +228,10 @@ struct CharLanguage::RestrictStep {
     if (IsClass(n.kind)) return language.Chars(n.characters->Intersect(set));
     switch (n.kind) {
       case NodeKind::kNothing:
-      case NodeKind::kEmpty: return builder.Nothing();
-      case NodeKind::kSequence: return Sequence(n.children, get);
+      case NodeKind::kEmpty:
+        return builder.Nothing();
+      case NodeKind::kSequence:
+        return Sequence(n.children, get);
       case NodeKind::kRepeat: {
         std::optional<NodeId> inner = get(n.children[0]);
         return inner.has_value() ? std::optional(Repeat(n, *inner)) : std::nullopt;
@@ -311,14 +314,17 @@ struct CharLanguage::AfterStep {
         NodeId others = builder.Repeat(n.children[0], std::max<int64_t>(n.min - 1, 0), max);
         return builder.Sequence({rests[0], others});
       }
-      case NodeKind::kNot: return language.Not(rests[0]);
-      case NodeKind::kChoice: return language.ChoiceOf(rests);
+      case NodeKind::kNot:
+        return language.Not(rests[0]);
+      case NodeKind::kChoice:
+        return language.ChoiceOf(rests);
       case NodeKind::kAnd: {
         NodeId result = language.all_;
         for (NodeId rest : rests) result = language.And(result, rest);
         return result;
       }
-      default: return builder.Nothing();
+      default:
+        return builder.Nothing();
     }
   }
 };

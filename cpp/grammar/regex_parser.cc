@@ -87,8 +87,8 @@ class Parser {
   // Indices of tree_.sets: by character in ignore_case, and by the text of a \w or \p{..}.
   absl::flat_hash_map<uint32_t, uint32_t> case_variants_;
   absl::flat_hash_map<std::pair<std::string_view, bool>, uint32_t> escape_sets_;
-  size_t text_begin_ = 0;     // tree_.text from here is a literal that is not an item yet
-  size_t text_offset_ = 0;    // where in the pattern it began
+  size_t text_begin_ = 0;   // tree_.text from here is a literal that is not an item yet
+  size_t text_offset_ = 0;  // where in the pattern it began
   int look_depth_ = 0;
 };
 
@@ -96,9 +96,9 @@ class Parser {
 void Parser::FlushText() {
   if (text_begin_ == tree_.text.size()) return;
   Push(tree_.Add({.kind = RegexKind::kText,
-            .first = static_cast<uint32_t>(text_begin_),
-            .count = static_cast<uint32_t>(tree_.text.size() - text_begin_),
-            .offset = text_offset_}));
+                  .first = static_cast<uint32_t>(text_begin_),
+                  .count = static_cast<uint32_t>(tree_.text.size() - text_begin_),
+                  .offset = text_offset_}));
   text_begin_ = tree_.text.size();
 }
 
@@ -171,20 +171,24 @@ Status Parser::OpenGroup() {
 Status Parser::OpenSpecialGroup(Group group) {
   constexpr StatusCode kNo = StatusCode::kUnsupported;
   if (in_.LookingAt("P=") || in_.LookingAt("P>")) {
-    return Error(group.offset, "backreferences and recursion are not regular and not supported; "
-                               "write the group's expression out again", kNo);
+    return Error(group.offset,
+                 "backreferences and recursion are not regular and not supported; "
+                 "write the group's expression out again",
+                 kNo);
   }
   if (in_.Consume("<") || in_.Consume("P<")) {
     GM_RETURN_IF_ERROR(ReadGroupName(group.offset));
     return Enter(group);
   }
   if (in_.Peek() == '>') {
-    return Error(group.offset, "atomic groups are not part of ECMA-262 and not supported; use (?:",
-                 kNo);
+    return Error(group.offset,
+                 "atomic groups are not part of ECMA-262 and not supported; use (?:", kNo);
   }
   if (in_.Peek() == '(') {
-    return Error(group.offset, "conditional groups are not supported; write both cases as "
-                               "alternatives", kNo);
+    return Error(group.offset,
+                 "conditional groups are not supported; write both cases as "
+                 "alternatives",
+                 kNo);
   }
   return ReadFlags(group);
 }
@@ -218,10 +222,17 @@ Status Parser::ReadFlags(Group group) {
   bool on = true;
   for (;; ++in_.pos) {
     switch (in_.Peek()) {
-      case 'i': flags.ignore_case = on; continue;
-      case 's': flags.dot_all = on; continue;
-      case 'm': flags.multi_line = on; continue;
-      case 'u': continue;  // classes are Unicode's anyway
+      case 'i':
+        flags.ignore_case = on;
+        continue;
+      case 's':
+        flags.dot_all = on;
+        continue;
+      case 'm':
+        flags.multi_line = on;
+        continue;
+      case 'u':
+        continue;  // classes are Unicode's anyway
       case '-':
         if (!on) break;
         on = false;
@@ -240,7 +251,8 @@ Status Parser::ReadFlags(Group group) {
         flags_ = flags;
         return Status();
       }
-      default: break;
+      default:
+        break;
     }
     return Error(in_.pos, "expected : = ! <= <! <name> or the flags i, m, s after (?");
   }
@@ -317,8 +329,10 @@ Status Parser::CheckBackreference(size_t start) {
     number = std::min<size_t>(number * 10 + static_cast<size_t>(pattern_[i] - '0'), 1 << 30);
   }
   if (number > CountCaptures()) return Status();
-  return Error(start, "backreferences are not regular and not supported; write the group's "
-                      "expression out again", StatusCode::kUnsupported);
+  return Error(start,
+               "backreferences are not regular and not supported; write the group's "
+               "expression out again",
+               StatusCode::kUnsupported);
 }
 
 // At a backslash outside classes.
@@ -340,8 +354,10 @@ Status Parser::ParseBackslash() {
              : tree_.AddBeside(CodePointSet(), true, c == 'A', start));
   }
   if (c == 'k') {
-    return Error(start, "backreferences are not regular and not supported; write the group's "
-                        "expression out again", StatusCode::kUnsupported);
+    return Error(start,
+                 "backreferences are not regular and not supported; write the group's "
+                 "expression out again",
+                 StatusCode::kUnsupported);
   }
   if (c >= '1' && c <= '9') GM_RETURN_IF_ERROR(CheckBackreference(start));
   GM_ASSIGN_OR_RETURN(RegexAtom atom, in_.ReadEscape(/*in_class=*/false, flags_.ignore_case));
@@ -364,9 +380,12 @@ Status Parser::ParseBackslash() {
 Status Parser::ParseItem() {
   size_t start = in_.pos;
   switch (in_.Peek()) {
-    case '(': return OpenGroup();
-    case ')': return CloseGroup();
-    case '\\': return ParseBackslash();
+    case '(':
+      return OpenGroup();
+    case ')':
+      return CloseGroup();
+    case '\\':
+      return ParseBackslash();
     case '|':
       alternatives_.push_back(FinishAlternative());
       ++in_.pos;
@@ -393,8 +412,9 @@ Status Parser::ParseItem() {
     }
     default:
       if (QuantifierFollows()) {
-        return Error(start, "there is nothing to repeat here; put what repeats before it, or a "
-                            "backslash for the character itself");
+        return Error(start,
+                     "there is nothing to repeat here; put what repeats before it, or a "
+                     "backslash for the character itself");
       }
       AddCharacter(in_.TakeCharacter(), start);
       break;
@@ -462,8 +482,10 @@ Status Parser::ApplyQuantifier() {
   size_t start = in_.pos;
   GM_ASSIGN_OR_RETURN(Counts counts, ReadCounts());
   if (!in_.Consume("?") && in_.Peek() == '+') {
-    return Error(in_.pos, "possessive quantifiers are not part of ECMA-262 and not supported; "
-                          "leave the + out", StatusCode::kUnsupported);
+    return Error(in_.pos,
+                 "possessive quantifiers are not part of ECMA-262 and not supported; "
+                 "leave the + out",
+                 StatusCode::kUnsupported);
   }
   if (QuantifierFollows()) {
     return Error(in_.pos, "two quantifiers in a row; put the first one in a group, as in (?:a*)*");
@@ -476,11 +498,11 @@ Status Parser::ApplyQuantifier() {
   }
   tree_.children.push_back(child);
   items_.back() = tree_.Add({.kind = RegexKind::kRepeat,
-                       .first = static_cast<uint32_t>(tree_.children.size() - 1),
-                       .count = 1,
-                       .min = counts.min,
-                       .max = counts.max,
-                       .offset = start});
+                             .first = static_cast<uint32_t>(tree_.children.size() - 1),
+                             .count = 1,
+                             .min = counts.min,
+                             .max = counts.max,
+                             .offset = start});
   return Status();
 }
 

@@ -25,13 +25,13 @@ enum class RegexKind : uint8_t {
 
 struct RegexNode {
   RegexKind kind;
-  bool has_look = false;   // a kBeside or kLook is here or below
-  bool behind = false;     // kBeside, kLook: looks at what comes before
-  bool negated = false;    // kLook
-  bool at_edge = false;    // kBeside: holds where there is no such character
-  uint32_t first = 0;      // kText: offset into `text`; kChars, kBeside: index into `sets`;
-                           // others: offset into `children`
-  uint32_t count = 0;      // kText: bytes; with children: how many
+  bool has_look = false;     // a kBeside or kLook is here or below
+  bool behind = false;       // kBeside, kLook: looks at what comes before
+  bool negated = false;      // kLook
+  bool at_edge = false;      // kBeside: holds where there is no such character
+  uint32_t first = 0;        // kText: offset into `text`; kChars, kBeside: index into `sets`;
+                             // others: offset into `children`
+  uint32_t count = 0;        // kText: bytes; with children: how many
   int64_t min = 0, max = 0;  // kRepeat
   size_t offset = 0;         // where in the pattern it begins, for messages
 };

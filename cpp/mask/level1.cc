@@ -33,7 +33,7 @@ constexpr int kLoop = 30;             // the same for a class asked for again an
 struct MaskCache::Draft {
   std::vector<TokenId> accepted;
   const uint32_t* slice = nullptr;
-  std::vector<uint32_t> escapes;  // nodes of the vocabulary's trie
+  std::vector<uint32_t> escapes;                               // nodes of the vocabulary's trie
   std::vector<std::pair<std::string_view, TokenId>> residues;  // of slices' other tokens
   std::vector<WalkLevel> stack;
   uint64_t reach = UINT64_MAX;  // see Level1
@@ -77,8 +77,8 @@ const Level1* MaskCache::Make(TermId state) {
   return Store(draft);
 }
 
-// Walks a trie from `state` with an unknown context: what it accepts, at which nodes it escapes, and
-// how far it reaches.
+// Walks a trie from `state` with an unknown context: what it accepts, at which nodes it escapes,
+// and how far it reaches.
 template <class RootChild>
 void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, std::span<const TokenId> tokens,
                      RootChild&& root_child, Draft* draft) {
@@ -120,17 +120,20 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, std::span<co
 }
 
 void MaskCache::WalkState(TermId state, Draft* draft) {
-  Walk(state, vocab_->nodes(), vocab_->trie_tokens(),
-       [&](uint8_t byte) { return vocab_->root_child(byte); }, draft);
+  Walk(
+      state, vocab_->nodes(), vocab_->trie_tokens(),
+      [&](uint8_t byte) { return vocab_->root_child(byte); }, draft);
 }
 
 void MaskCache::WalkOthers(TermId state, const Slice& slice, Draft* draft) {
   const TokenTrie& others = slice.others();
   if (others.empty()) return;
-  Walk(state, others.nodes, others.tokens, [&](uint8_t byte) { return slice.root_child(byte); },
-       draft);
+  Walk(
+      state, others.nodes, others.tokens, [&](uint8_t byte) { return slice.root_child(byte); },
+      draft);
   for (uint32_t i : draft->escapes) {
-    for (uint32_t t = others.nodes[i + 1].tokens; t < others.nodes[others.nodes[i].end].tokens; ++t) {
+    for (uint32_t t = others.nodes[i + 1].tokens; t < others.nodes[others.nodes[i].end].tokens;
+         ++t) {
       const TokenId token = others.tokens[t];
       draft->residues.push_back({vocab_->bytes(token).substr(others.nodes[i].depth), token});
     }
@@ -138,8 +141,8 @@ void MaskCache::WalkOthers(TermId state, const Slice& slice, Draft* draft) {
   draft->escapes.clear();
 }
 
-// The slice of X, where it is worth having: X reads most bytes, or (where counts make many states of
-// one loop) it is asked for again and again.
+// The slice of X, where it is worth having: X reads most bytes, or (where counts make many states
+// of one loop) it is asked for again and again.
 Slice* MaskCache::SliceFor(TermId x, bool bounded) {
   ByteSet first;
   for (const ByteEdge& e : terms_.Expand(x).bytes) first.AddRange(e.lo, e.hi);
@@ -184,9 +187,10 @@ bool MaskCache::TakeSlice(TermId state, Draft* draft) {
   WalkOthers(state, *slice, draft);
   // After any token of X's, what the loop needs completes it.
   const uint64_t after = terms_.term(loop->part).min_length;
-  draft->reach = loop->excluding ? UINT64_MAX
-                                 : std::max(draft->reach == UINT64_MAX ? 0 : draft->reach,
-                                            static_cast<uint64_t>(vocab_->max_token_bytes()) + after);
+  draft->reach = loop->excluding
+                     ? UINT64_MAX
+                     : std::max(draft->reach == UINT64_MAX ? 0 : draft->reach,
+                                static_cast<uint64_t>(vocab_->max_token_bytes()) + after);
   return true;
 }
 
@@ -196,7 +200,8 @@ uint32_t* MaskCache::NewBitmap() {
   return memory_.Allocate<uint32_t>(words_);
 }
 
-TokenMask MaskCache::Compact(const std::vector<TokenId>& list, std::span<const uint32_t* const> bitmaps) {
+TokenMask MaskCache::Compact(const std::vector<TokenId>& list,
+                             std::span<const uint32_t* const> bitmaps) {
   TokenMask mask;
   if (bitmaps.size() > 1 || list.size() > kMaxList) {
     uint32_t* bitmap = NewBitmap();

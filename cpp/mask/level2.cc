@@ -6,7 +6,8 @@
 // the element; the 123,000 plain tokens are a bitmap shared with every other string. Kept per set
 // as that shared bitmap and a short list, or as a bitmap of its own where several large ones meet.
 //
-// Cost: made, 0.5 to 5 us once its level-1 masks exist; again, a copy. Tests: tests/mask/mask_test.cc.
+// Cost: made, 0.5 to 5 us once its level-1 masks exist; again, a copy. Tests:
+// tests/mask/mask_test.cc.
 #include <algorithm>
 #include <cstring>
 
@@ -43,8 +44,8 @@ void MaskCache::WalkReturned(const Level1& level1, SetId returned, std::vector<T
   std::vector<WalkLevel> stack;
   if (level1.residual != nullptr) {
     const TokenTrie& trie = *level1.residual;
-    WalkTrie(std::span<const TrieNode>(trie.nodes), 1, trie.node_count(), 0, sets_, returned, &stack,
-             [&](uint32_t i, SetId) {
+    WalkTrie(std::span<const TrieNode>(trie.nodes), 1, trie.node_count(), 0, sets_, returned,
+             &stack, [&](uint32_t i, SetId) {
                for (uint32_t t = trie.nodes[i].tokens; t < trie.nodes[i + 1].tokens; ++t) {
                  out->push_back(trie.tokens[t]);
                }

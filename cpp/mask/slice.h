@@ -15,10 +15,10 @@
 
 namespace grammask::internal {
 
-// For a term X whose texts are not prefixes of one another (one character of a class, in UTF-8 or in
-// JSON spellings): the tokens that are X repeated some whole number of times, by that number, and a
-// trie of all the other tokens. A state that loops on X takes the first with an OR and walks only
-// the second. Immutable but for bitmaps made on first need; thread-safe.
+// For a term X whose texts are not prefixes of one another (one character of a class, in UTF-8 or
+// in JSON spellings): the tokens that are X repeated some whole number of times, by that number,
+// and a trie of all the other tokens. A state that loops on X takes the first with an OR and walks
+// only the second. Immutable but for bitmaps made on first need; thread-safe.
 class Slice {
  public:
   // nullopt-like (null) when some text of X begins another, or X is no regular class-like term.
@@ -37,8 +37,8 @@ class Slice {
   Slice() = default;
   size_t words_ = 0;
   int longest_ = 0;
-  std::vector<TokenId> tokens_;    // ascending number of X
-  std::vector<uint32_t> ends_;     // ends_[n]: tokens of at most n X come before this index
+  std::vector<TokenId> tokens_;  // ascending number of X
+  std::vector<uint32_t> ends_;   // ends_[n]: tokens of at most n X come before this index
   TokenTrie others_;
   uint32_t root_children_[256] = {};
   std::vector<std::atomic<uint32_t*>> bitmaps_;  // by number, 0..longest_

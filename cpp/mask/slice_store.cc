@@ -7,7 +7,8 @@
 
 namespace grammask::internal {
 
-std::shared_ptr<Slice> SliceStore::Get(const Vocab& vocab, TermStore* terms, TermId x, bool likely) {
+std::shared_ptr<Slice> SliceStore::Get(const Vocab& vocab, TermStore* terms, TermId x,
+                                       bool likely) {
   std::string key = terms->ToString(x);
   std::lock_guard lock(mutex_);
   if (entries_.size() >= kMost && !entries_.contains(key)) entries_.clear();

@@ -20,7 +20,9 @@ struct TokenTrie {
   uint32_t node_count() const {
     return nodes.empty() ? 0 : static_cast<uint32_t>(nodes.size() - 1);
   }
-  size_t memory_bytes() const { return nodes.capacity() * sizeof(TrieNode) + tokens.capacity() * 4; }
+  size_t memory_bytes() const {
+    return nodes.capacity() * sizeof(TrieNode) + tokens.capacity() * 4;
+  }
 };
 
 // The trie of (string, token) pairs, in any order; strings not empty, at most 65,535 bytes; a token

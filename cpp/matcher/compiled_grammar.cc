@@ -2,7 +2,8 @@
 //
 // Precomputing is the lazy engine run ahead: states are found by following all edges and calls from
 // the root, breadth first, and their level-1 masks are computed by the same code that a first need
-// would run, on a pool. States that differ only in far counts are one. Tests:
+// would run, on a pool. States that differ only in far counts are one, so
+// those near the bound of a long count are not met and wait for first need. Tests:
 // tests/matcher/precompute_test.cc: masks are equal with and without.
 #include <absl/container/flat_hash_set.h>
 

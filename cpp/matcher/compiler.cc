@@ -136,7 +136,8 @@ struct GrammarCompiler::Impl {
       if (!grammar.ok()) return grammar.status();
       auto impl = std::make_shared<CompiledGrammar::Impl>(*grammar, tokenizer, hub);
       if (auto placed = impl->Place(); !placed.ok()) return placed.status();
-      impl->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      impl->seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       return CompiledGrammar(std::move(impl));
     };
     return options.cache_enabled ? cache.Get(key, compile) : compile();
@@ -169,8 +170,7 @@ StatusOr<CompiledGrammar> GrammarCompiler::CompileJsonSchema(std::string_view sc
 }
 
 StatusOr<CompiledGrammar> GrammarCompiler::CompileBuiltinJson() {
-  return impl_->Compile("json",
-                        []() -> StatusOr<Grammar> { return Grammar::BuiltinJson(); });
+  return impl_->Compile("json", []() -> StatusOr<Grammar> { return Grammar::BuiltinJson(); });
 }
 
 StatusOr<CompiledGrammar> GrammarCompiler::CompileRegex(std::string_view regex) {

@@ -9,9 +9,9 @@
 #include <optional>
 
 #include "automaton/term_store.h"
+#include "grammar/ast.h"
 #include "grammask/grammask.h"
 #include "grammask/limits.h"
-#include "grammar/ast.h"
 #include "mask/mask_cache.h"
 #include "parser/set_table.h"
 #include "vocab/vocab.h"

@@ -6,11 +6,11 @@
 #include <functional>
 #include <vector>
 
-#include "grammask/grammask.h"
 #include "grammar/ast.h"
 #include "grammar/ebnf.h"
 #include "grammar/json_schema.h"
 #include "grammar/regex.h"
+#include "grammask/grammask.h"
 #include "matcher/sources.h"
 
 namespace grammask {
@@ -29,7 +29,8 @@ StatusOr<Grammar> CombineAll(std::span<const Grammar> grammars, Combine how) {
   const internal::RuleId root = builder.AddRule("root");
   std::vector<internal::NodeId> parts;
   for (const Grammar& g : grammars) parts.push_back(builder.Rule(builder.Import(*g.grammar())));
-  builder.SetBody(root, how == Combine::kSequence ? builder.Sequence(parts) : builder.Choice(parts));
+  builder.SetBody(root,
+                  how == Combine::kSequence ? builder.Sequence(parts) : builder.Choice(parts));
   return Wrap(builder.Finish(root));
 }
 

@@ -18,16 +18,16 @@ using internal::SetId;
 
 namespace {
 
-constexpr size_t kBudgetInterval = 64;        // steps between looks at the memory budget
-constexpr size_t kMaxJumpForward = 1 << 16;   // bytes
+constexpr size_t kBudgetInterval = 64;       // steps between looks at the memory budget
+constexpr size_t kMaxJumpForward = 1 << 16;  // bytes
 
 }  // namespace
 
 struct GrammarMatcher::Impl {
   // What was accepted: a token, or (kString) a byte string.
   struct Step {
-    SetId set;       // afterwards
-    int32_t token;   // kString: see strings
+    SetId set;      // afterwards
+    int32_t token;  // kString: see strings
   };
   static constexpr int32_t kString = -1;
 
@@ -37,7 +37,7 @@ struct GrammarMatcher::Impl {
   std::vector<std::string> strings;  // of the steps with kString, in order
   std::vector<int32_t> stop_tokens;  // sorted
   bool terminate_without_stop_token = false;
-  bool stopped = false;  // the last step was a stop token
+  bool stopped = false;           // the last step was a stop token
   size_t until_budget_check = 1;  // steps; the first step looks, so that short outputs do too
 
   explicit Impl(CompiledGrammar c) : compiled(std::move(c)) {}
@@ -56,12 +56,14 @@ struct GrammarMatcher::Impl {
 
   // Moves to the current generation of tables when there is a newer one.
   void Follow() {
+    if (is_behind()) Replay();
     if (--until_budget_check == 0) {
       until_budget_check = kBudgetInterval;
       compiled.impl()->hub->CheckBudget(engine());
+      if (is_behind()) Replay();
     }
-    if (placed.engine->generation != compiled.impl()->hub->generation()) Replay();
   }
+  bool is_behind() const { return placed.engine->generation != compiled.impl()->hub->generation(); }
 
   void Replay() {
     auto moved = compiled.impl()->Place();

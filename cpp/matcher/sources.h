@@ -4,8 +4,8 @@
 
 #include <string_view>
 
-#include "grammask/grammask.h"
 #include "grammar/json_schema.h"
+#include "grammask/grammask.h"
 
 namespace grammask::internal {
 

@@ -191,7 +191,8 @@ const SetBody& SetTable::MakeBodyLocked(SetId id) {
   std::ranges::sort(waiters);
   waiters.erase(std::unique(waiters.begin(), waiters.end()), waiters.end());
   auto* body = new (memory_.Allocate<SetBody>(1)) SetBody;
-  body->items = items.size() == s.kernel.size() ? s.kernel : memory_.Copy(std::span<const Item>(items));
+  body->items =
+      items.size() == s.kernel.size() ? s.kernel : memory_.Copy(std::span<const Item>(items));
   body->waiters = memory_.Copy(std::span<const Waiter>(waiters));
   body->tokens = memory_.Copy(std::span<const TokenItem>(tokens));
   body->classes = Classes(body->items);

@@ -65,8 +65,8 @@ struct ClassMap {
 
 // What a set can do; made when it is first asked for.
 struct SetBody {
-  std::span<const Item> items;          // the kernel, then predictions
-  std::span<const Waiter> waiters;      // ascending
+  std::span<const Item> items;      // the kernel, then predictions
+  std::span<const Waiter> waiters;  // ascending
   std::span<const TokenItem> tokens;
   const ClassMap* classes = nullptr;
   std::atomic<uint32_t>* targets = nullptr;  // by class - 1; kNotYet until stepped
@@ -74,8 +74,8 @@ struct SetBody {
 
 struct Set {
   std::span<const Item> kernel;  // ascending, unique; finished items of known returns are left out
-  bool accepting = false;  // the text may end here
-  bool escaping = false;   // an item of unknown context is finished here
+  bool accepting = false;        // the text may end here
+  bool escaping = false;         // an item of unknown context is finished here
   std::atomic<const SetBody*> body = nullptr;
   std::atomic<const void*> attachment = nullptr;  // the mask stage's level-2 mask of this set
 };

@@ -2,10 +2,9 @@
 //
 // All arguments are checked first: that each matcher is one, idle, and named once, that the bitmask
 // can be written and the rows exist. Then the work is done without the GIL, by the pool of threads
-// of the C++ object. Example: batch_fill_next_token_bitmask([a, b], bitmask, [4, 2]) writes a's mask
-// to row 4 and b's to row 2.
-// Cost: about 0.05 us for each matcher over the C++ call.
-// Tested by tests/python/test_batch.py.
+// of the C++ object. Example: batch_fill_next_token_bitmask([a, b], bitmask, [4, 2]) writes a's
+// mask to row 4 and b's to row 2. Cost: about 0.05 us for each matcher over the C++ call. Tested by
+// tests/python/test_batch.py.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -132,7 +131,8 @@ void Fill(BatchGrammarMatcher& self, py::handle matchers, py::handle bitmask, py
 std::vector<bool> AcceptToken(py::handle matchers, py::handle tokens, bool debug_print) {
   HeldMatchers held(matchers);
   py::object list = py::reinterpret_borrow<py::object>(tokens);
-  if (!PyList_Check(tokens.ptr()) && !PyTuple_Check(tokens.ptr()) && py::hasattr(tokens, "tolist")) {
+  if (!PyList_Check(tokens.ptr()) && !PyTuple_Check(tokens.ptr()) &&
+      py::hasattr(tokens, "tolist")) {
     list = tokens.attr("tolist")();
   }
   std::vector<int32_t> ids;
@@ -205,9 +205,10 @@ may stand in a call only once. Calls release the GIL.)");
            }),
            py::arg("max_threads") = "auto",
            "__init__(self, max_threads='auto')\n--\n\nSee the class.");
-  type.def("batch_fill_next_token_bitmask", &Fill, py::arg("matchers"), py::arg("bitmask"),
-           py::arg("indices") = py::none(), py::arg("debug_print") = false,
-           R"(batch_fill_next_token_bitmask(self, matchers, bitmask, indices=None, debug_print=False)
+  type.def(
+      "batch_fill_next_token_bitmask", &Fill, py::arg("matchers"), py::arg("bitmask"),
+      py::arg("indices") = py::none(), py::arg("debug_print") = false,
+      R"(batch_fill_next_token_bitmask(self, matchers, bitmask, indices=None, debug_print=False)
 --
 
 Writes the mask of matchers[i] to row indices[i] of bitmask (row i where indices is None). bitmask:

@@ -36,7 +36,8 @@ py::dict Stats(const CompiledGrammar& compiled) {
 
 size_t Precompute(const CompiledGrammar& compiled, int threads, std::optional<size_t> max_states,
                   std::optional<py::function> progress) {
-  if (threads < 1) RaiseArgument("threads is " + std::to_string(threads) + "; it must be at least 1");
+  if (threads < 1)
+    RaiseArgument("threads is " + std::to_string(threads) + "; it must be at least 1");
   std::exception_ptr error;  // of the callback; raised once the work has ended
   std::function<void(size_t, size_t)> report;
   if (progress.has_value()) {
@@ -53,8 +54,8 @@ size_t Precompute(const CompiledGrammar& compiled, int threads, std::optional<si
   size_t computed = 0;
   {
     py::gil_scoped_release release;
-    computed = compiled.Precompute(
-        threads, max_states.value_or(std::numeric_limits<size_t>::max()), report);
+    computed = compiled.Precompute(threads, max_states.value_or(std::numeric_limits<size_t>::max()),
+                                   report);
   }
   if (error) std::rethrow_exception(error);
   return computed;

@@ -113,8 +113,8 @@ py::str SchemaText(py::handle schema) {
 
 py::str ValidUtf8Prefix(std::string_view bytes) {
   Py_ssize_t consumed = 0;
-  PyObject* text = PyUnicode_DecodeUTF8Stateful(
-      bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "strict", &consumed);
+  PyObject* text = PyUnicode_DecodeUTF8Stateful(bytes.data(), static_cast<Py_ssize_t>(bytes.size()),
+                                                "strict", &consumed);
   if (text == nullptr) {
     if (!PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) throw py::error_already_set();
     py::error_already_set error;  // takes the error, which says where it stopped

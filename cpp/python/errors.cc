@@ -15,14 +15,22 @@ namespace {
 
 const char* CodeName(StatusCode code) {
   switch (code) {
-    case StatusCode::kOk: return "ok";
-    case StatusCode::kInvalidArgument: return "invalid_argument";
-    case StatusCode::kUnsupported: return "unsupported";
-    case StatusCode::kUnsatisfiable: return "unsatisfiable";
-    case StatusCode::kResourceExhausted: return "resource_exhausted";
-    case StatusCode::kOutOfRange: return "out_of_range";
-    case StatusCode::kFailedPrecondition: return "failed_precondition";
-    case StatusCode::kInternal: return "internal";
+    case StatusCode::kOk:
+      return "ok";
+    case StatusCode::kInvalidArgument:
+      return "invalid_argument";
+    case StatusCode::kUnsupported:
+      return "unsupported";
+    case StatusCode::kUnsatisfiable:
+      return "unsatisfiable";
+    case StatusCode::kResourceExhausted:
+      return "resource_exhausted";
+    case StatusCode::kOutOfRange:
+      return "out_of_range";
+    case StatusCode::kFailedPrecondition:
+      return "failed_precondition";
+    case StatusCode::kInternal:
+      return "internal";
   }
   return "internal";
 }
@@ -30,11 +38,16 @@ const char* CodeName(StatusCode code) {
 const char* ClassName(StatusCode code, Source source) {
   if (code == StatusCode::kResourceExhausted) return "LimitError";
   switch (source) {
-    case Source::kArgument: return "GrammaskError";
-    case Source::kGrammar: return "GrammarError";
-    case Source::kRegex: return "RegexError";
-    case Source::kSchema: return "SchemaError";
-    case Source::kTokenizer: return "TokenizerError";
+    case Source::kArgument:
+      return "GrammaskError";
+    case Source::kGrammar:
+      return "GrammarError";
+    case Source::kRegex:
+      return "RegexError";
+    case Source::kSchema:
+      return "SchemaError";
+    case Source::kTokenizer:
+      return "TokenizerError";
   }
   return "GrammaskError";
 }

@@ -74,8 +74,9 @@ std::vector<Grammar> Grammars(const py::args& args) {
 }
 
 [[noreturn]] void RaiseNotAvailable(const char* what, const char* instead) {
-  Raise(Unsupported(std::string(what) + " is not available in this version of grammask; " + instead),
-        Source::kGrammar);
+  Raise(
+      Unsupported(std::string(what) + " is not available in this version of grammask; " + instead),
+      Source::kGrammar);
 }
 
 constexpr char kClassDoc[] =
@@ -90,14 +91,14 @@ void BindFrontEnds(py::class_<Grammar>& type) {
                   R"(from_ebnf(ebnf_string, *, root_rule_name='root')
 --
 
-Reads an EBNF grammar (see docs/ebnf.md). Raises GrammarError, which names line and column.)");
-  type.def_static(
-      "from_json_schema", &FromJsonSchema, py::arg("schema"), py::kw_only(),
-      py::arg("any_whitespace") = true, py::arg("indent") = py::none(),
-      py::arg("separators") = py::none(), py::arg("strict_mode") = true,
-      py::arg("max_whitespace_cnt") = py::none(), py::arg("print_converted_ebnf") = false,
-      py::arg("any_order") = false,
-      R"(from_json_schema(schema, *, any_whitespace=True, indent=None, separators=None, strict_mode=True, max_whitespace_cnt=None, print_converted_ebnf=False, any_order=False)
+Reads an EBNF grammar (see docs/grammar.md). Raises GrammarError, which names line and column.)");
+  type.def_static("from_json_schema", &FromJsonSchema, py::arg("schema"), py::kw_only(),
+                  py::arg("any_whitespace") = true, py::arg("indent") = py::none(),
+                  py::arg("separators") = py::none(), py::arg("strict_mode") = true,
+                  py::arg("max_whitespace_cnt") = py::none(),
+                  py::arg("print_converted_ebnf") = false, py::arg("any_order") = false,
+                  R"(from_json_schema(schema, *, any_whitespace=True, indent=None, separators=None,
+strict_mode=True, max_whitespace_cnt=None, print_converted_ebnf=False, any_order=False)
 --
 
 Reads a JSON Schema: JSON text, a dict, or a pydantic model class.

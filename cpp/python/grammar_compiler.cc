@@ -103,7 +103,8 @@ void BindCompileMethods(py::class_<GrammarCompiler>& type) {
       py::arg("any_whitespace") = true, py::arg("indent") = py::none(),
       py::arg("separators") = py::none(), py::arg("strict_mode") = true,
       py::arg("max_whitespace_cnt") = py::none(), py::arg("any_order") = false,
-      R"(compile_json_schema(self, schema, *, any_whitespace=True, indent=None, separators=None, strict_mode=True, max_whitespace_cnt=None, any_order=False)
+      R"(compile_json_schema(self, schema, *, any_whitespace=True, indent=None, separators=None,
+strict_mode=True, max_whitespace_cnt=None, any_order=False)
 --
 
 Compiles a JSON Schema: JSON text, a dict, or a pydantic model class. The options are those of
@@ -114,9 +115,10 @@ Grammar.from_json_schema. Raises SchemaError or LimitError.)");
         return WithoutGil(Source::kGrammar, [&] { return compiler.CompileBuiltinJson(); });
       },
       "compile_builtin_json_grammar(self)\n--\n\nCompiles the grammar of any JSON text.");
-  type.def("compile_regex", &CompileRegex, py::arg("regex"),
-           "compile_regex(self, regex)\n--\n\nCompiles a regular expression that the whole text must "
-           "match. Raises RegexError or LimitError.");
+  type.def(
+      "compile_regex", &CompileRegex, py::arg("regex"),
+      "compile_regex(self, regex)\n--\n\nCompiles a regular expression that the whole text must "
+      "match. Raises RegexError or LimitError.");
   type.def("compile_grammar", &CompileGrammar, py::arg("grammar"), py::kw_only(),
            py::arg("root_rule_name") = "root",
            R"(compile_grammar(self, grammar, *, root_rule_name='root')

@@ -86,7 +86,8 @@ std::string_view InputText(py::handle input_str) {
 
 bool AcceptString(MatcherObject& self, py::handle input_str, bool debug_print) {
   const bool accepted = Idle(self).AcceptString(InputText(input_str));
-  if (debug_print) [[unlikely]] LogDebug("accept_string", self, accepted ? "accepted" : "refused");
+  if (debug_print) [[unlikely]]
+    LogDebug("accept_string", self, accepted ? "accepted" : "refused");
   return accepted;
 }
 
@@ -211,7 +212,8 @@ void BindQueries(py::class_<MatcherObject>& type) {
       "shortest_completion_after",
       [](MatcherObject& self, int32_t token) { return Idle(self).ShortestCompletionAfter(token); },
       py::arg("token_id"),
-      "shortest_completion_after(self, token_id)\n--\n\nBytes of the shortest completion after that "
+      "shortest_completion_after(self, token_id)\n--\n\nBytes of the shortest completion after "
+      "that "
       "token; None when it may not come next.");
   type.def(
       "traverse_draft_tree",
@@ -246,8 +248,7 @@ void BindProperties(py::class_<MatcherObject>& type) {
       "temperature", [](const MatcherObject& self) { return self.temperature; },
       "The default_temperature given, or None.");
   type.def_property_readonly(
-      "compiled_grammar",
-      [](const MatcherObject& self) { return self.matcher.compiled_grammar(); },
+      "compiled_grammar", [](const MatcherObject& self) { return self.matcher.compiled_grammar(); },
       "The CompiledGrammar that it follows.");
   type.def_property_readonly(
       "num_steps", [](MatcherObject& self) { return Idle(self).history_size(); },

@@ -21,9 +21,10 @@ struct MatcherObject {
 };
 
 [[noreturn]] inline void RaiseBusy() {
-  Raise(FailedPrecondition("this GrammarMatcher is in use by another thread; one matcher serves one "
-                           "thread at a time"),
-        Source::kArgument);
+  Raise(
+      FailedPrecondition("this GrammarMatcher is in use by another thread; one matcher serves one "
+                         "thread at a time"),
+      Source::kArgument);
 }
 
 // Every method that reads or changes the matcher passes here first.

@@ -27,9 +27,12 @@ namespace {
 int64_t ElementSize(ElementType type) {
   switch (type) {
     case ElementType::kFloat16:
-    case ElementType::kBFloat16: return 2;
-    case ElementType::kFloat64: return 8;
-    default: return 4;
+    case ElementType::kBFloat16:
+      return 2;
+    case ElementType::kFloat64:
+      return 8;
+    default:
+      return 4;
   }
 }
 
@@ -54,14 +57,19 @@ bool IsNumpyArrayType(PyTypeObject* type) {
 
 ElementType NumpyElementType(const py::detail::PyArrayDescr_Proxy* descr) {
   using Api = py::detail::npy_api;
-  constexpr int kHalf = 23;  // NPY_HALF
+  constexpr int kHalf = 23;                                 // NPY_HALF
   if (descr->byteorder == '>') return ElementType::kOther;  // '=', '<' and '|' are native here
   switch (descr->type_num) {
-    case Api::NPY_INT_: return ElementType::kInt32;
-    case Api::NPY_FLOAT_: return ElementType::kFloat32;
-    case Api::NPY_DOUBLE_: return ElementType::kFloat64;
-    case kHalf: return ElementType::kFloat16;
-    default: break;
+    case Api::NPY_INT_:
+      return ElementType::kInt32;
+    case Api::NPY_FLOAT_:
+      return ElementType::kFloat32;
+    case Api::NPY_DOUBLE_:
+      return ElementType::kFloat64;
+    case kHalf:
+      return ElementType::kFloat16;
+    default:
+      break;
   }
   if (descr->kind == 'V' && descr->type_num >= 256) {  // a type that an extension registered
     std::string_view name = reinterpret_cast<PyTypeObject*>(descr->typeobj)->tp_name;
@@ -99,14 +107,17 @@ ElementType DlpackElementType(const dlpack::Tensor& tensor) {
   if (tensor.type_lanes != 1) return ElementType::kOther;
   const int bits = tensor.type_bits;
   switch (tensor.type_code) {
-    case dlpack::kInt: return bits == 32 ? ElementType::kInt32 : ElementType::kOther;
-    case dlpack::kBfloat: return bits == 16 ? ElementType::kBFloat16 : ElementType::kOther;
+    case dlpack::kInt:
+      return bits == 32 ? ElementType::kInt32 : ElementType::kOther;
+    case dlpack::kBfloat:
+      return bits == 16 ? ElementType::kBFloat16 : ElementType::kOther;
     case dlpack::kFloat:
       return bits == 16   ? ElementType::kFloat16
              : bits == 32 ? ElementType::kFloat32
              : bits == 64 ? ElementType::kFloat64
                           : ElementType::kOther;
-    default: return ElementType::kOther;
+    default:
+      return ElementType::kOther;
   }
 }
 
@@ -132,8 +143,9 @@ void SetFromDlpack(const dlpack::Tensor& tensor, TensorView* view) {
       step *= tensor.shape[i];
     }
   }
-  view->aligned = reinterpret_cast<uintptr_t>(view->data) %
-                      static_cast<uintptr_t>(ElementSize(view->type)) == 0;
+  view->aligned =
+      reinterpret_cast<uintptr_t>(view->data) % static_cast<uintptr_t>(ElementSize(view->type)) ==
+      0;
 }
 
 // The tensor type last seen to offer an exchange table, held for ever (as its table is), and its
@@ -145,8 +157,8 @@ struct {
 
 bool FindExchangeApi(PyTypeObject* type) {
   static PyObject* const name = PyUnicode_InternFromString("__dlpack_c_exchange_api__");
-  py::object capsule = py::reinterpret_steal<py::object>(
-      PyObject_GetAttr(reinterpret_cast<PyObject*>(type), name));
+  py::object capsule =
+      py::reinterpret_steal<py::object>(PyObject_GetAttr(reinterpret_cast<PyObject*>(type), name));
   if (!capsule) {
     if (!PyErr_ExceptionMatches(PyExc_AttributeError)) throw py::error_already_set();
     PyErr_Clear();
@@ -317,21 +329,23 @@ bool BorrowedTensor::FromDlpack(py::handle object) {
     return true;
   }
   if (!PyCapsule_IsValid(capsule_.ptr(), "dltensor")) return false;
-  SetFromDlpack(static_cast<const dlpack::ManagedTensor*>(
-                    PyCapsule_GetPointer(capsule_.ptr(), "dltensor"))->tensor,
-                &view_);
+  SetFromDlpack(
+      static_cast<const dlpack::ManagedTensor*>(PyCapsule_GetPointer(capsule_.ptr(), "dltensor"))
+          ->tensor,
+      &view_);
   return true;
 }
 
 MaskRows WritableMaskRows(const TensorView& view, int words) {
   if (!view.on_cpu) {
-    RaiseArgument("the bitmask is on a device; it must be in CPU memory (fill it there, then copy)");
+    RaiseArgument(
+        "the bitmask is on a device; it must be in CPU memory (fill it there, then copy)");
   }
   if (view.type != ElementType::kInt32) RaiseArgument("the bitmask's dtype must be int32");
   if (view.ndim != 1 && view.ndim != 2) {
     RaiseArgument("the bitmask has " + std::to_string(view.ndim) +
-                  " dimensions; its shape must be (batch_size, " + std::to_string(words) + ") or (" +
-                  std::to_string(words) + ",)");
+                  " dimensions; its shape must be (batch_size, " + std::to_string(words) +
+                  ") or (" + std::to_string(words) + ",)");
   }
   const int last = view.ndim - 1;
   if (view.shape[last] != words) {
@@ -358,11 +372,16 @@ MaskRows WritableMaskRows(const TensorView& view, int words) {
 
 std::optional<LogitsType> LogitsTypeOf(ElementType type) {
   switch (type) {
-    case ElementType::kFloat32: return LogitsType::kFloat32;
-    case ElementType::kFloat16: return LogitsType::kFloat16;
-    case ElementType::kBFloat16: return LogitsType::kBFloat16;
-    case ElementType::kFloat64: return LogitsType::kFloat64;
-    default: return std::nullopt;
+    case ElementType::kFloat32:
+      return LogitsType::kFloat32;
+    case ElementType::kFloat16:
+      return LogitsType::kFloat16;
+    case ElementType::kBFloat16:
+      return LogitsType::kBFloat16;
+    case ElementType::kFloat64:
+      return LogitsType::kFloat64;
+    default:
+      return std::nullopt;
   }
 }
 

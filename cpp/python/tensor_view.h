@@ -18,12 +18,12 @@ enum class ElementType : uint8_t { kInt32, kFloat16, kBFloat16, kFloat32, kFloat
 struct TensorView {
   void* data = nullptr;
   ElementType type = ElementType::kOther;
-  int ndim = 0;                 // any number; shape and strides hold those that exist, up to two
+  int ndim = 0;  // any number; shape and strides hold those that exist, up to two
   int64_t shape[2] = {0, 0};
   int64_t strides[2] = {0, 0};  // in elements
   bool on_cpu = false;          // pinned memory counts as CPU memory
   bool writable = false;
-  bool aligned = true;          // data and strides are multiples of the element's size
+  bool aligned = true;  // data and strides are multiples of the element's size
 };
 
 // The way a view was found; kAuto tries the others in order.

@@ -109,7 +109,8 @@ std::string Repr(const TokenizerInfo& info) {
   return "<grammask.TokenizerInfo of " + std::to_string(info.vocab_size()) + " tokens>";
 }
 
-constexpr char kClassDoc[] = R"(The vocabulary of a model: the bytes of each token, and which tokens stop or are special.
+constexpr char kClassDoc[] =
+    R"(The vocabulary of a model: the bytes of each token, and which tokens stop or are special.
 
 TokenizerInfo(encoded_vocab, vocab_type=VocabType.RAW, *, vocab_size=None, stop_token_ids=None,
               add_prefix_space=False, special_token_ids=None)
@@ -136,9 +137,9 @@ SentencePiece or mistral-common. vocab_size: the model's, where it differs from 
 Raises TokenizerError for an object of no known kind.)");
   type.def_static("from_tokenizer_json", &FromTokenizerJson, py::arg("tokenizer_json"),
                   py::kw_only(), py::arg("vocab_size") = py::none(),
-                  py::arg("stop_token_ids") = py::none(),
-                  py::arg("special_token_ids") = py::none(),
-                  R"(from_tokenizer_json(tokenizer_json, *, vocab_size=None, stop_token_ids=None, special_token_ids=None)
+                  py::arg("stop_token_ids") = py::none(), py::arg("special_token_ids") = py::none(),
+                  R"(from_tokenizer_json(tokenizer_json, *, vocab_size=None, stop_token_ids=None,
+special_token_ids=None)
 --
 
 Reads the text (str or bytes) of a Hugging Face tokenizer.json; needs no other package.

@@ -29,10 +29,10 @@ class Vocab;
 
 struct TokenizerOptions {
   VocabType type = VocabType::kRaw;
-  std::optional<int> vocab_size;                        // the model's; pads or trims
-  std::optional<std::vector<int32_t>> stop_token_ids;   // else detected by well-known texts
+  std::optional<int> vocab_size;                       // the model's; pads or trims
+  std::optional<std::vector<int32_t>> stop_token_ids;  // else detected by well-known texts
   bool add_prefix_space = false;
-  std::vector<int32_t> special_token_ids;               // never text
+  std::vector<int32_t> special_token_ids;  // never text
 };
 
 // The vocabulary of a model. A handle: cheap to copy, immutable, thread-safe.
@@ -86,11 +86,11 @@ struct SchemaOptions {
 class Grammar {
  public:
   static StatusOr<Grammar> FromEbnf(std::string_view ebnf, std::string_view root_rule = "root",
-                                          const Limits& limits = {});
+                                    const Limits& limits = {});
   static StatusOr<Grammar> FromRegex(std::string_view regex, const Limits& limits = {});
   static StatusOr<Grammar> FromJsonSchema(std::string_view schema,
-                                                const SchemaOptions& options = {},
-                                                const Limits& limits = {});
+                                          const SchemaOptions& options = {},
+                                          const Limits& limits = {});
   static Grammar BuiltinJson();
   static StatusOr<Grammar> Concat(std::span<const Grammar> grammars);
   static StatusOr<Grammar> Union(std::span<const Grammar> grammars);
@@ -103,12 +103,12 @@ class Grammar {
 };
 
 struct CompileStats {
-  double seconds = 0;     // wall time of the compile call
-  size_t rules = 0;       // rules of the grammar
-  size_t nodes = 0;       // nodes of its syntax tree
-  size_t states = 0;      // automaton states that exist so far (they come into being on need)
-  size_t sets = 0;        // parser states that exist so far
-  size_t masks = 0;       // level-1 masks that exist so far
+  double seconds = 0;  // wall time of the compile call
+  size_t rules = 0;    // rules of the grammar
+  size_t nodes = 0;    // nodes of its syntax tree
+  size_t states = 0;   // automaton states that exist so far (they come into being on need)
+  size_t sets = 0;     // parser states that exist so far
+  size_t masks = 0;    // level-1 masks that exist so far
   size_t memory_bytes = 0;
   std::optional<uint64_t> shortest_bytes;  // length of the shortest text; always set once compiled
 };
@@ -120,7 +120,8 @@ class CompiledGrammar {
   TokenizerInfo tokenizer_info() const;
   size_t memory_size_bytes() const;
   CompileStats stats() const;
-  // Computes level-1 masks of up to `max_states` states ahead of need, on `threads` threads.
+  // Computes level-1 masks of up to `max_states` states ahead of need, on `threads` threads; states
+  // in which a long count nears its bound are left for first need.
   // Returns how many were computed. Calls progress(done, found so far) now and then.
   size_t Precompute(int threads, size_t max_states,
                     const std::function<void(size_t, size_t)>& progress = nullptr) const;
@@ -150,8 +151,7 @@ class GrammarCompiler {
                                               const SchemaOptions& options = {});
   StatusOr<CompiledGrammar> CompileBuiltinJson();
   StatusOr<CompiledGrammar> CompileRegex(std::string_view regex);
-  StatusOr<CompiledGrammar> CompileEbnf(std::string_view ebnf,
-                                        std::string_view root_rule = "root");
+  StatusOr<CompiledGrammar> CompileEbnf(std::string_view ebnf, std::string_view root_rule = "root");
   StatusOr<CompiledGrammar> CompileGrammar(const Grammar& grammar);
   void ClearCache();
   int64_t cache_size_bytes() const;

@@ -15,10 +15,11 @@ def schema_text(schema: Any) -> str:
     if isinstance(schema, (dict, bool)):
         return _dump(schema)
     if isinstance(schema, type):
-        if callable(getattr(schema, "model_json_schema", None)):  # pydantic 2
-            return _dump(schema.model_json_schema())
-        if callable(getattr(schema, "schema_json", None)):  # pydantic 1
-            return str(schema.schema_json())
+        model: Any = schema
+        if callable(getattr(model, "model_json_schema", None)):  # pydantic 2
+            return _dump(model.model_json_schema())
+        if callable(getattr(model, "schema_json", None)):  # pydantic 1
+            return str(model.schema_json())
     raise SchemaError(
         "the schema must be JSON text, a dict, or a pydantic model class, not "
         f"{type(schema).__name__}"

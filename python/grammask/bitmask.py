@@ -1,8 +1,8 @@
 """Bitmasks: allocating them, and applying them to logits.
 
 A bitmask row has ceil(vocab_size / 32) int32 words; bit (id & 31) of word (id >> 5) allows token
-id. A row of -1 allows everything. Arrays are torch tensors where torch can be imported, NumPy arrays
-otherwise; torch is imported on first need only.
+id. A row of -1 allows everything. Arrays are torch tensors where torch can be imported, NumPy
+arrays otherwise; torch is imported on first need only.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import warnings
-from typing import Any, List, Optional, Sequence, Tuple, Union
+from typing import Any, List, Optional, Sequence, Tuple, Union, cast
 
 from . import _core
 from .exception import GrammaskError
@@ -104,7 +104,9 @@ def apply_token_bitmask_inplace(
     anything is written. Releases the GIL on the CPU.
     """
     if backend not in _BACKENDS:
-        raise GrammaskError(f"unknown backend {backend!r}; it must be one of {', '.join(_BACKENDS)}")
+        raise GrammaskError(
+            f"unknown backend {backend!r}; it must be one of {', '.join(_BACKENDS)}"
+        )
     if _is_torch_tensor(logits):
         _check_devices(logits, bitmask)
         if backend in ("cuda", "triton") and logits.device.type != "cuda":
@@ -118,8 +120,8 @@ def apply_token_bitmask_inplace(
     if vocab_size is None:
         _warn_if_short(logits, bitmask)
     if backend == "cpu" or (backend == "auto" and _in_cpu_memory(logits)):
-        if _is_torch_tensor(indices):
-            indices = indices.tolist()
+        if indices is not None and _is_torch_tensor(indices):
+            indices = cast(Any, indices).tolist()
         _core.apply_token_bitmask_inplace_cpu(logits, bitmask, vocab_size, indices)
     else:
         _apply_torch(logits, bitmask, vocab_size, indices)
@@ -143,9 +145,9 @@ def _warn_if_short(logits: Any, bitmask: Any) -> None:
     columns, words = _last(logits), _last(bitmask)
     if columns is not None and words is not None and columns > words * 32:
         warnings.warn(
-            f"the bitmask covers {words * 32} tokens but logits have {columns} columns; columns from "
-            f"{words * 32} on keep their values. Allocate the bitmask for the whole vocabulary, or "
-            "give vocab_size.",
+            f"the bitmask covers {words * 32} tokens but logits have {columns} columns; columns "
+            f"from {words * 32} on keep their values. Allocate the bitmask for the whole "
+            "vocabulary, or give vocab_size.",
             stacklevel=3,
         )
 
@@ -192,8 +194,8 @@ def _columns(logits: Any, bitmask: Any, vocab_size: Optional[int]) -> int:
         return most
     if not 0 <= vocab_size <= most:
         raise GrammaskError(
-            f"vocab_size is {vocab_size}, but logits have {logits.shape[1]} columns and the bitmask "
-            f"covers {bitmask.shape[1] * 32} tokens",
+            f"vocab_size is {vocab_size}, but logits have {logits.shape[1]} columns and the "
+            f"bitmask covers {bitmask.shape[1] * 32} tokens",
             code="out_of_range",
         )
     return vocab_size
@@ -207,8 +209,8 @@ def _row_tensor(torch: Any, logits: Any, bitmask: Any, indices: Any) -> Any:
     for position, row in enumerate(rows):
         if not 0 <= row < most:
             raise GrammaskError(
-                f"indices[{position}] is {row}, outside the {logits.shape[0]} rows of the logits or "
-                f"the {bitmask.shape[0]} rows of the bitmask",
+                f"indices[{position}] is {row}, outside the {logits.shape[0]} rows of the logits "
+                f"or the {bitmask.shape[0]} rows of the bitmask",
                 code="out_of_range",
             )
     return torch.tensor(rows, device=logits.device, dtype=torch.long)

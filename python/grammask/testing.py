@@ -96,8 +96,10 @@ def bool_mask_to_bitmask(bool_mask: Any) -> Any:
 def _allowed_tokens(bitmask: Any, vocab_size: int, index: int) -> List[int]:
     row = bitmask if len(bitmask.shape) == 1 else bitmask[index]
     bools = bitmask_to_bool_mask(row, vocab_size)
-    return [int(i) for i in bools.nonzero()[0]] if not _is_torch_tensor(bools) else (
-        bools.nonzero().flatten().tolist()
+    return (
+        [int(i) for i in bools.nonzero()[0]]
+        if not _is_torch_tensor(bools)
+        else (bools.nonzero().flatten().tolist())
     )
 
 

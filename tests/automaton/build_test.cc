@@ -54,7 +54,8 @@ TEST(Build, RulesAsTerms) {
       {[](GrammarBuilder& b) { return AddRule(b, "root", b.Empty()); }, "\"\""},
       // A small rule is written into its caller.
       {[](GrammarBuilder& b) {
-         const RuleId ws = AddRule(b, "ws", b.Star(b.ByteClass(ByteSet::Of(' ') | ByteSet::Of('\n'))));
+         const RuleId ws =
+             AddRule(b, "ws", b.Star(b.ByteClass(ByteSet::Of(' ') | ByteSet::Of('\n'))));
          return AddRule(b, "root", b.Sequence({b.Bytes("["), b.Rule(ws), b.Bytes("]")}));
        },
        "(\"[\" ([\\x0A ]{0,} \"]\"))"},
@@ -74,8 +75,9 @@ TEST(Build, RulesAsTerms) {
       {[](GrammarBuilder& b) {
          const RuleId bad = b.AddRule("bad");
          b.SetBody(bad, b.Sequence({b.Bytes("x"), b.Rule(bad)}));
-         return AddRule(b, "root", b.Choice({b.Bytes("a"), b.Rule(bad),
-                                             b.Sequence({b.Bytes("c"), b.Star(b.Rule(bad))})}));
+         return AddRule(b, "root",
+                        b.Choice({b.Bytes("a"), b.Rule(bad),
+                                  b.Sequence({b.Bytes("c"), b.Star(b.Rule(bad))})}));
        },
        "(\"a\" | \"c\")"},
       {[](GrammarBuilder& b) {
@@ -109,8 +111,10 @@ TEST(Build, EqualRulesOfTwoGrammarsAreOne) {
     return Make([open](GrammarBuilder& b) {
       const RuleId word = AddRule(b, open == "[" ? "word" : "other_name", Wide(b));
       const RuleId value = b.AddRule("value");
-      b.SetBody(value, b.Choice({b.Rule(word), b.Sequence({b.Bytes("{"), b.Rule(value), b.Bytes("}")})}));
-      return AddRule(b, "root", b.Sequence({b.Bytes(open), b.Rule(value), b.Bytes("."), b.Rule(word)}));
+      b.SetBody(value,
+                b.Choice({b.Rule(word), b.Sequence({b.Bytes("{"), b.Rule(value), b.Bytes("}")})}));
+      return AddRule(b, "root",
+                     b.Sequence({b.Bytes(open), b.Rule(value), b.Bytes("."), b.Rule(word)}));
     });
   };
   const TermId one = Build(with("["), &store);
@@ -161,14 +165,18 @@ TEST(Build, CyclesOfTheSameShapeAreNotConfused) {
     int64_t max;
     bool swap;
   };
-  const std::vector<Variant> variants = {{"1", "2", 2, false}, {"1", "2", 3, false}, {"1", "2", 2, true},
-                                         {"2", "1", 2, false}, {"1", "3", 2, false}};
+  const std::vector<Variant> variants = {{"1", "2", 2, false},
+                                         {"1", "2", 3, false},
+                                         {"1", "2", 2, true},
+                                         {"2", "1", 2, false},
+                                         {"1", "3", 2, false}};
   std::vector<TermId> roots;
   for (const Variant& v : variants) roots.push_back(Build(with(v.a, v.z, v.max, v.swap), &store));
   for (size_t i = 0; i < variants.size(); ++i) {
     const Variant& v = variants[i];
     const std::string inner = v.swap ? v.a : v.z;
-    const std::string two = "p" + inner + inner + v.z + v.z, three = "p" + inner + inner + inner + v.z + v.z;
+    const std::string two = "p" + inner + inner + v.z + v.z,
+                      three = "p" + inner + inner + inner + v.z + v.z;
     EXPECT_TRUE(Accepts(&store, roots[i], two)) << i;
     EXPECT_EQ(Accepts(&store, roots[i], three), v.max == 3) << i;
     for (size_t j = 0; j < i; ++j) EXPECT_NE(roots[i], roots[j]) << i << " " << j;
@@ -193,7 +201,8 @@ TEST(Build, UnproductiveRootsAreUnsatisfiable) {
         return r;
       },
       [](GrammarBuilder& b) {
-        return AddRule(b, "root", b.And({b.Star(b.Bytes("a")), b.Star(b.Bytes("b")), b.Not(b.Empty())}));
+        return AddRule(b, "root",
+                       b.And({b.Star(b.Bytes("a")), b.Star(b.Bytes("b")), b.Not(b.Empty())}));
       },
   };
   for (const auto& fill : fills) {
@@ -237,7 +246,8 @@ Grammar Chain(int length, bool backwards, bool recursive) {
     auto set = [&](int i) {
       NodeId body = b.Bytes("z");
       if (i + 1 < length) {
-        body = b.Sequence({b.Bytes(i % 2 == 0 ? "a" : "b"), b.Rule(rules[static_cast<size_t>(i) + 1])});
+        body = b.Sequence(
+            {b.Bytes(i % 2 == 0 ? "a" : "b"), b.Rule(rules[static_cast<size_t>(i) + 1])});
       } else if (recursive) {
         body = b.Choice({body, b.Rule(rules[0])});
       }
@@ -276,9 +286,11 @@ TEST(Build, LengthsReachEveryUserOfALongChain) {
       std::vector<RuleId> rules;
       for (int i = 0; i < length; ++i) rules.push_back(b.AddRule("r" + std::to_string(i)));
       for (int i = 0; i < length; ++i) {
-        const NodeId next = i + 1 < length ? b.Rule(rules[static_cast<size_t>(i) + 1]) : b.Bytes("z");
-        b.SetBody(rules[static_cast<size_t>(i)],
-                  b.Choice({b.Sequence({b.Bytes("a"), next}), b.Sequence({b.Bytes("b"), next, next})}));
+        const NodeId next =
+            i + 1 < length ? b.Rule(rules[static_cast<size_t>(i) + 1]) : b.Bytes("z");
+        b.SetBody(
+            rules[static_cast<size_t>(i)],
+            b.Choice({b.Sequence({b.Bytes("a"), next}), b.Sequence({b.Bytes("b"), next, next})}));
       }
       return rules[0];
     });
@@ -297,8 +309,9 @@ TEST(Build, ALargeCycleOfRules) {
     for (int i = 0; i < kRules; ++i) rules.push_back(b.AddRule("r" + std::to_string(i)));
     for (int i = 0; i < kRules; ++i) {
       const auto n = static_cast<size_t>(i);
-      b.SetBody(rules[n], b.Choice({b.Bytes("z"), b.Sequence({b.Bytes("<"), b.Rule(rules[(n + 1) % kRules]),
-                                                              b.Rule(rules[(n * 7 + 3) % kRules])})}));
+      b.SetBody(rules[n],
+                b.Choice({b.Bytes("z"), b.Sequence({b.Bytes("<"), b.Rule(rules[(n + 1) % kRules]),
+                                                    b.Rule(rules[(n * 7 + 3) % kRules])})}));
     }
     return rules[0];
   });

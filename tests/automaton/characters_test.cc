@@ -35,7 +35,8 @@ std::string Hex(uint32_t unit, bool upper) {
   return out;
 }
 
-// All spellings of a character inside a JSON string, by RFC 8259. Of mixed case only one for a pair.
+// All spellings of a character inside a JSON string, by RFC 8259. Of mixed case only one for a
+// pair.
 std::vector<std::string> JsonSpellings(uint32_t c) {
   std::vector<std::string> all;
   if (c >= 0x20 && c != '"' && c != '\\') all.push_back(EncodeUtf8(c));
@@ -63,13 +64,15 @@ std::vector<uint32_t> Samples(const CodePointSet& set, std::mt19937* random) {
     around(r.lo);
     around(r.hi);
   }
-  for (uint32_t c : {1u, 0x1Fu, 0x22u, 0x2Fu, 0x5Cu, 0x7Fu, 0x80u, 0x7FFu, 0x800u, 0xFFFu, 0x1000u,
-                     0xD7FFu, 0xE000u, 0xFFFFu, 0x10000u, 0x103FFu, 0x10400u, 0x3FFFFu, 0x40000u,
-                     0xFFFFFu, 0x100000u, 0x10FFFEu}) {
+  for (uint32_t c :
+       {1u,       0x1Fu,    0x22u,    0x2Fu,    0x5Cu,     0x7Fu,    0x80u,    0x7FFu,
+        0x800u,   0xFFFu,   0x1000u,  0xD7FFu,  0xE000u,   0xFFFFu,  0x10000u, 0x103FFu,
+        0x10400u, 0x3FFFFu, 0x40000u, 0xFFFFFu, 0x100000u, 0x10FFFEu}) {
     around(c);
   }
   for (int i = 0; i < 200; ++i) points.push_back((*random)() % 0x110000);
-  std::erase_if(points, [](uint32_t c) { return c > kMaxCodePoint || (c >= 0xD800 && c <= 0xDFFF); });
+  std::erase_if(points,
+                [](uint32_t c) { return c > kMaxCodePoint || (c >= 0xD800 && c <= 0xDFFF); });
   return points;
 }
 
@@ -104,7 +107,8 @@ TEST(Characters, EveryCharacterOfAFewSets) {
     TermStore s({}, 16);
     const TermId plain = s.Character(set, false), json = s.Character(set, true);
     // Every character of the lower planes' ends and, of the rest, every 13th and the members' ends.
-    for (uint32_t c = 0; c <= kMaxCodePoint; c += c < 0x1000 || (c > 0xD700 && c < 0xE100) ? 1 : 13) {
+    for (uint32_t c = 0; c <= kMaxCodePoint;
+         c += c < 0x1000 || (c > 0xD700 && c < 0xE100) ? 1 : 13) {
       if (c >= 0xD800 && c <= 0xDFFF) continue;
       Check(&s, set, c, plain, json);
       if (HasFatalFailure()) return;
@@ -178,7 +182,8 @@ TEST(Characters, DecodedTextsInAnySpelling) {
   for (int round = 0; round < 300; ++round) {
     std::string text, spelled, other;
     for (size_t i = 0, n = 1 + random() % 40; i < n; ++i) {
-      const std::vector<uint32_t> pool = {'a', '/', '"', '\\', '\n', 0x1F, 0x7F, 0xE9, 0x20AC, 0x1F600};
+      const std::vector<uint32_t> pool = {'a',  '/',  '"',  '\\',   '\n',
+                                          0x1F, 0x7F, 0xE9, 0x20AC, 0x1F600};
       const uint32_t c = pool[random() % pool.size()];
       AppendUtf8(c, &text);
       const auto spellings = JsonSpellings(c);

@@ -41,8 +41,8 @@ TEST(DecimalTest, EqualNumbersAreEqualObjects) {
 }
 
 TEST(DecimalTest, RefusesWhatIsNoJsonNumber) {
-  for (const char* text : {"", "-", "+1", "01", "-01", "1.", ".5", "1e", "1e+", "1.e3", "0x1",
-                           " 1", "1 ", "1,5", "NaN", "Infinity", "--1", "1e5.5", "1_000"}) {
+  for (const char* text : {"", "-", "+1", "01", "-01", "1.", ".5", "1e", "1e+", "1.e3", "0x1", " 1",
+                           "1 ", "1,5", "NaN", "Infinity", "--1", "1e5.5", "1_000"}) {
     StatusOr<Decimal> value = Decimal::Parse(text);
     ASSERT_FALSE(value.ok()) << text;
     EXPECT_EQ(value.status().code(), StatusCode::kInvalidArgument) << text;
@@ -59,9 +59,16 @@ TEST(DecimalTest, RefusesWhatIsNoJsonNumber) {
 
 TEST(DecimalTest, Text) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"0", "0"}, {"-0.0", "0"}, {"1200", "1200"}, {"12.50", "12.5"}, {"-0.00125", "-0.00125"},
-      {"1e39", "1" + std::string(39, '0')}, {"1e40", "1e40"}, {"-1.25e300", "-1.25e300"},
-      {"1e-400", "1e-400"}, {"1e-38", "0." + std::string(37, '0') + "1"}};
+      {"0", "0"},
+      {"-0.0", "0"},
+      {"1200", "1200"},
+      {"12.50", "12.5"},
+      {"-0.00125", "-0.00125"},
+      {"1e39", "1" + std::string(39, '0')},
+      {"1e40", "1e40"},
+      {"-1.25e300", "-1.25e300"},
+      {"1e-400", "1e-400"},
+      {"1e-38", "0." + std::string(37, '0') + "1"}};
   for (const auto& [in, out] : cases) {
     EXPECT_EQ(D(in).ToString(), out);
     EXPECT_EQ(D(D(in).ToString()), D(in));
@@ -138,16 +145,17 @@ TEST(DecimalTest, AgreesWithWideIntegers) {
     ASSERT_EQ(a.IsMultipleOf(b), x % y == 0) << a.ToString() << " " << b.ToString();
     if (y < 0) continue;
     Int128 q = FloorDiv(x, y);
-    ASSERT_EQ(*Decimal::FloorDivide(a, b), FromScaled(q).Scaled(6)) << a.ToString() << " "
-                                                                    << b.ToString();
+    ASSERT_EQ(*Decimal::FloorDivide(a, b), FromScaled(q).Scaled(6))
+        << a.ToString() << " " << b.ToString();
   }
 }
 
 TEST(DecimalTest, LeastCommonMultiple) {
   const std::vector<std::array<const char*, 3>> cases = {
-      {"1", "0.4", "2"}, {"2.5", "1", "5"}, {"4", "6", "12"}, {"0.01", "0.015", "0.03"},
-      {"0.5", "0.25", "0.5"}, {"1e300", "1", "1e300"}, {"1", "1e-300", "1"},
-      {"12345678901", "98765432109", "1219326311336229232209"}};
+      {"1", "0.4", "2"},      {"2.5", "1", "5"},
+      {"4", "6", "12"},       {"0.01", "0.015", "0.03"},
+      {"0.5", "0.25", "0.5"}, {"1e300", "1", "1e300"},
+      {"1", "1e-300", "1"},   {"12345678901", "98765432109", "1219326311336229232209"}};
   for (const auto& [a, b, c] : cases) {
     EXPECT_EQ(Decimal::LeastCommonMultiple(D(a), D(b)), D(c)) << a << " " << b;
     EXPECT_EQ(Decimal::LeastCommonMultiple(D(b), D(a)), D(c)) << a << " " << b;

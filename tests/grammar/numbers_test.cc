@@ -41,16 +41,26 @@ NumberSet Set(std::string_view conditions) {
     std::string word(conditions.substr(0, end));
     conditions.remove_prefix(std::min(end + 1, conditions.size()));
     auto value = [&](size_t skip) { return D(word.substr(skip)); };
-    if (word == "integer") set.kind = NumberSet::Kind::kIntegers;
-    else if (word == "fraction") set.kind = NumberSet::Kind::kNonIntegers;
-    else if (word.starts_with(">=")) set.AtLeast(value(2));
-    else if (word.starts_with("<=")) set.AtMost(value(2));
-    else if (word.starts_with(">")) set.AtLeast(value(1), true);
-    else if (word.starts_with("<")) set.AtMost(value(1), true);
-    else if (word.starts_with("!*")) set.not_multiples_of.push_back(value(2));
-    else if (word.starts_with("!=")) set.excluded.push_back(value(2));
-    else if (word.starts_with("*")) set.multiples_of.push_back(value(1));
-    else ADD_FAILURE() << word;
+    if (word == "integer")
+      set.kind = NumberSet::Kind::kIntegers;
+    else if (word == "fraction")
+      set.kind = NumberSet::Kind::kNonIntegers;
+    else if (word.starts_with(">="))
+      set.AtLeast(value(2));
+    else if (word.starts_with("<="))
+      set.AtMost(value(2));
+    else if (word.starts_with(">"))
+      set.AtLeast(value(1), true);
+    else if (word.starts_with("<"))
+      set.AtMost(value(1), true);
+    else if (word.starts_with("!*"))
+      set.not_multiples_of.push_back(value(2));
+    else if (word.starts_with("!="))
+      set.excluded.push_back(value(2));
+    else if (word.starts_with("*"))
+      set.multiples_of.push_back(value(1));
+    else
+      ADD_FAILURE() << word;
   }
   return set;
 }
@@ -64,10 +74,11 @@ const std::vector<std::string>& PlainTexts() {
                           "999", "1000", "1001", "1024", "1200", "1234", "1235", "9999", "10000"}) {
       integers.push_back(i);
     }
-    for (const char* f : {".1", ".10", ".01", ".001", ".05", ".2", ".24", ".25", ".250", ".2500",
-                          ".251", ".26", ".3", ".299", ".4", ".5", ".50", ".500", ".51", ".49",
-                          ".499", ".75", ".9", ".99", ".999", ".090", ".0100", ".125", ".0005",
-                          ".2501", ".0001", ".00051", ".0505"}) {
+    for (const char* f :
+         {".1",    ".10",   ".01",   ".001",  ".05",    ".2",   ".24",  ".25",  ".250",
+          ".2500", ".251",  ".26",   ".3",    ".299",   ".4",   ".5",   ".50",  ".500",
+          ".51",   ".49",   ".499",  ".75",   ".9",     ".99",  ".999", ".090", ".0100",
+          ".125",  ".0005", ".2501", ".0001", ".00051", ".0505"}) {
       fractions.push_back(f);
     }
     auto* all = new std::vector<std::string>;
@@ -85,12 +96,12 @@ const std::vector<std::string>& PlainTexts() {
 const std::vector<std::string>& ScientificTexts() {
   static const auto* texts = [] {
     auto* all = new std::vector<std::string>;
-    for (const char* m : {"1", "2", "2.5", "9", "9.99", "1.0", "1.2", "1.24", "1.25", "1.250",
-                          "5.00", "4.99", "5.01", "10", "0", "0.0", "0.5", "12", "100",
-                          "1.23456"}) {
-      for (const char* e : {"e0", "E+0", "e-0", "e1", "e+1", "e01", "e-1", "E-01", "e2", "e+002",
-                            "e-2", "e3", "e-3", "e-5", "e-05", "e-7", "e15", "e16", "e+16", "e17",
-                            "e100", "e-100", "e+0020"}) {
+    for (const char* m :
+         {"1",    "2",    "2.5",  "9",  "9.99", "1.0", "1.2", "1.24", "1.25", "1.250",
+          "5.00", "4.99", "5.01", "10", "0",    "0.0", "0.5", "12",   "100",  "1.23456"}) {
+      for (const char* e : {"e0",  "E+0",   "e-0",  "e1",  "e+1",  "e01",   "e-1",   "E-01",
+                            "e2",  "e+002", "e-2",  "e3",  "e-3",  "e-5",   "e-05",  "e-7",
+                            "e15", "e16",   "e+16", "e17", "e100", "e-100", "e+0020"}) {
         all->push_back(std::string(m) + e);
         all->push_back(std::string("-") + m + e);
       }
@@ -136,7 +147,8 @@ int CheckSet(const NumberSet& set, const RegularLanguage& language) {
   for (const std::string& text : PlainTexts()) {
     if (language.Has(text) != set.Contains(D(text)) && ++wrong < 5) {
       ADD_FAILURE() << text << " is " << (language.Has(text) ? "" : "not ") << "in "
-                    << set.ToString() << "\n" << language.text();
+                    << set.ToString() << "\n"
+                    << language.text();
     }
   }
   for (const std::string& text : ScientificTexts()) {
@@ -155,10 +167,12 @@ TEST(NumbersTest, Tables) {
     std::vector<const char*> in, out;
   };
   const std::vector<Case> cases = {
-      {"", {"0", "-0", "-0.0", "1e400", "12.50E-3", "10e5", "0e7", "-0.5e+0", "123456789.5"},
+      {"",
+       {"0", "-0", "-0.0", "1e400", "12.50E-3", "10e5", "0e7", "-0.5e+0", "123456789.5"},
        {"", "-", "01", "1.", ".5", "+1", "1e", "1e+", "--1", "1 ", " 1", "0x1", "1e5.5", "00"}},
-      {"integer", {"0", "-0", "1", "-17", "1.0", "1.000", "1e5", "3E+2", "1.5e16", "-2.25e+020",
-                   "12.0e3", "123456789012345678901234567890"},
+      {"integer",
+       {"0", "-0", "1", "-17", "1.0", "1.000", "1e5", "3E+2", "1.5e16", "-2.25e+020", "12.0e3",
+        "123456789012345678901234567890"},
        {"1.5", "1e-5", "01", "1.", "1.5e3", "-", "1.0001", "1e", "1e+"}},
       {"integer >=0", {"0", "-0", "-0.0", "5", "1e9", "-0e5"}, {"-1", "-1.0", "-1e2", "0.5"}},
       {"integer >=1", {"1", "5", "1e9", "1.5e16", "10.0"}, {"0", "-0", "-1", "0e3", "0.0"}},
@@ -169,7 +183,8 @@ TEST(NumbersTest, Tables) {
       {">=0", {"0", "-0.0", "0.5", "1e-7", "10e-7", "12.5E+3"}, {"-0.5", "-1e-300", "-1"}},
       {">0", {"0.5", "1e-7", "0.0001e5", "10E5"}, {"0", "-0", "0.0", "0e5", "-1"}},
       {"<0", {"-0.5", "-1e-7", "-10E5"}, {"0", "-0", "1", "-0.0e7"}},
-      {">=0 <=1", {"0", "-0", "1", "1.000", "0.999", "1e-5", "1e0", "9.99e-1", "1.0E-07"},
+      {">=0 <=1",
+       {"0", "-0", "1", "1.000", "0.999", "1e-5", "1e0", "9.99e-1", "1.0E-07"},
        {"1.001", "2", "1e1", "-0.1", "1.1e0", "-1e-5", "10"}},
       {">0 <1", {"0.5", "0.001", "9e-1", "1e-300", "0.9999"}, {"0", "1", "1.0", "0.00", "1e0"}},
       {">=-90 <=90", {"90", "-90.0", "89.99", "-0.5", "9e1", "8.999e1"}, {"90.01", "91", "9.1e1"}},
@@ -212,18 +227,18 @@ TEST(NumbersTest, Tables) {
 
 const std::vector<std::string>& Values() {
   static const auto* values = new std::vector<std::string>{
-      "0",    "1",    "-1",   "2",    "5",    "9",    "10",   "11",   "12",    "25",   "99",
-      "100",  "101",  "120",  "255",  "256",  "500",  "999",  "1000", "1234",  "0.5",  "0.25",
-      "0.1",  "0.01", "0.05", "0.3",  "0.001", "0.26", "2.5", "12.5", "99.99", "12.25", "0.999",
-      "-0.5", "-5",   "-10",  "-12",  "-100", "-0.01", "1e-5", "9.99", "1200"};
+      "0",    "1",    "-1",   "2",   "5",     "9",     "10",   "11",   "12",    "25",    "99",
+      "100",  "101",  "120",  "255", "256",   "500",   "999",  "1000", "1234",  "0.5",   "0.25",
+      "0.1",  "0.01", "0.05", "0.3", "0.001", "0.26",  "2.5",  "12.5", "99.99", "12.25", "0.999",
+      "-0.5", "-5",   "-10",  "-12", "-100",  "-0.01", "1e-5", "9.99", "1200"};
   return *values;
 }
 
 const std::vector<std::string>& Steps() {
   static const auto* steps = new std::vector<std::string>{
-      "1", "2", "3", "5", "7", "10", "12", "100", "0.5", "0.1", "0.01", "2.5", "0.25", "1.5",
-      "0.4", "0.125", "20", "50", "0.05", "0.015", "1e-5", "0.2", "0.02", "5e-6", "2.5e-7",
-      "1.2e-6"};
+      "1",    "2",     "3",    "5",    "7",    "10",   "12",     "100",   "0.5",
+      "0.1",  "0.01",  "2.5",  "0.25", "1.5",  "0.4",  "0.125",  "20",    "50",
+      "0.05", "0.015", "1e-5", "0.2",  "0.02", "5e-6", "2.5e-7", "1.2e-6"};
   return *steps;
 }
 
@@ -258,9 +273,9 @@ TEST(NumbersTest, RandomRangesAreExact) {
 
 // Pairs of bounds with common beginnings, in all four kinds of interval.
 TEST(NumbersTest, CloseBoundsAreExact) {
-  const std::vector<std::string> values = {"0",    "0.0005", "0.001", "0.01", "0.1",  "0.2",
-                                           "0.24", "0.25",   "0.251", "0.26", "1",    "1.001",
-                                           "1.25", "12",     "12.25", "12.5", "120",  "120.05",
+  const std::vector<std::string> values = {"0",    "0.0005", "0.001", "0.01", "0.1",   "0.2",
+                                           "0.24", "0.25",   "0.251", "0.26", "1",     "1.001",
+                                           "1.25", "12",     "12.25", "12.5", "120",   "120.05",
                                            "121",  "1000",   "1001",  "1234", "1234.5"};
   for (size_t i = 0; i < values.size(); ++i) {
     for (size_t j = i + 1; j < std::min(values.size(), i + 7); ++j) {
@@ -446,9 +461,9 @@ TEST(NumbersTest, CommonSetsAreSmall) {
   EXPECT_LE(Emit(Set("integer >=0")).nodes(), 60u);
   EXPECT_LE(Emit(Set("")).nodes(), 30u);
   EXPECT_LE(Emit(Set(">=0")).nodes(), 40u);
-  for (const char* simple : {"", "integer", "integer >=1 <=100", ">=0 <=1", "*0.01", "*100", "*5",
-                             "*0.5", "*0.2", "*0.01 >=0", "integer *5 >=0", "fraction",
-                             "*7 >=1 <=50"}) {
+  for (const char* simple :
+       {"", "integer", "integer >=1 <=100", ">=0 <=1", "*0.01", "*100", "*5", "*0.5", "*0.2",
+        "*0.01 >=0", "integer *5 >=0", "fraction", "*7 >=1 <=50"}) {
     EXPECT_FALSE(Emit(Set(simple)).combines()) << simple;
   }
 }

@@ -124,8 +124,8 @@ TEST(RegexTest, OnlyValidUtf8IsAccepted) {
   for (std::string_view pattern : {".*", "[^a]*", "\\W*", "(?!b).*", "(?:(?!ab).)*", "[^]*(?<!ab)",
                                    "(?<!a)[^]*", "(?!(?!a))", "^", "$", "\\b|", "\\B", "(?=)"}) {
     Check({{pattern, "Ss", {"a "}, {"\xFF", "\x80", "\xC3", "\xED\xA0\x80", "\xF4\x90\x80\x80"}}});
-    Check({{pattern, "Ssj", {"a "},
-            {"\"", "\n", "\\", "\\x", "\\uD800", "\xFF", "a\"b", "\\u12"}}});
+    Check(
+        {{pattern, "Ssj", {"a "}, {"\"", "\n", "\\", "\\x", "\\uD800", "\xFF", "a\"b", "\\u12"}}});
   }
 }
 
@@ -135,7 +135,8 @@ TEST(RegexTest, JsonStrings) {
          {"\\n", "j", {"\\n", "\\u000a", "\\u000A"}, {"\n", "n", "\\\\n"}},
          {"\\\\", "j", {"\\\\", "\\u005c"}, {"\\"}},
          {"/", "j", {"/", "\\/", "\\u002f"}, {}},
-         {"^.$", "jS",
+         {"^.$",
+          "jS",
           {"a", "\\u0061", "\xC3\xA9", "\\u00e9", "\xF0\x9F\x98\x80", "\\ud83d\\ude00"},
           {"aa", "\\ud83d", "\\n"}},
          {"^(?!foo)", "jS", {"", "fo", "bar", "\\u0066o"}, {"foo", "\\u0066oo", "f\\u006fobar"}},
@@ -336,8 +337,10 @@ TEST(RegexHostileTest, TooManyStatesIsUnsupported) {
   for (char c = 'a'; c <= 'z'; ++c) lookbehinds += std::string("|(?<=a") + c + "b)" + c;
   for (const std::string& pattern :
        {std::string("(?:(?!a)b){1000000}"), std::string("(?:(?:(?:a\\b|b){99}){99}){99}"),
-        std::string("(?:(?<=a.{30})b|.)*"), Times("(?:", 12) + "a\\b|b" + Times("){2}", 12) +
-        Times("(?:", 12) + "a\\b|b" + Times("){9}", 12), "(?:" + lookbehinds + ")*"}) {
+        std::string("(?:(?<=a.{30})b|.)*"),
+        Times("(?:", 12) + "a\\b|b" + Times("){2}", 12) + Times("(?:", 12) + "a\\b|b" +
+            Times("){9}", 12),
+        "(?:" + lookbehinds + ")*"}) {
     Status status = Compile(pattern, "S").status();
     EXPECT_EQ(status.code(), StatusCode::kUnsupported) << pattern << status.message();
     EXPECT_NE(status.message().find("column"), std::string::npos);
@@ -346,10 +349,11 @@ TEST(RegexHostileTest, TooManyStatesIsUnsupported) {
 
 TEST(RegexHostileTest, RandomSyntaxNeverFailsBadly) {
   const std::string_view kParts[] = {
-      "(", ")", "[", "]", "{", "}", "*", "+", "?", "|", "^", "$", "\\", ".", "-", ",", "a", "b",
-      "1", "2", ":", "=", "!", "<", ">", "P", "i", "s", "m", "\\b", "\\B", "\\d", "\\w", "\\p{L}",
-      "\\u", "\\x41", "(?=", "(?!", "(?<=", "(?<!", "(?:", "[^", "[[:alpha:]]", "{2}", "{1,3}", "\xC3\xA9",
-      "\xFF", "\\k<a>", "(?i)", "&&"};
+      "(",   ")",   "[",           "]",      "{",     "}",        "*",    "+",      "?",    "|",
+      "^",   "$",   "\\",          ".",      "-",     ",",        "a",    "b",      "1",    "2",
+      ":",   "=",   "!",           "<",      ">",     "P",        "i",    "s",      "m",    "\\b",
+      "\\B", "\\d", "\\w",         "\\p{L}", "\\u",   "\\x41",    "(?=",  "(?!",    "(?<=", "(?<!",
+      "(?:", "[^",  "[[:alpha:]]", "{2}",    "{1,3}", "\xC3\xA9", "\xFF", "\\k<a>", "(?i)", "&&"};
   std::mt19937 random(1);
   Limits limits;
   limits.max_ast_nodes = 100'000;
@@ -380,14 +384,20 @@ class RandomRe2Pattern {
   std::string Make(int depth) {
     if (depth == 0) return Pick(kLeaves_);
     switch (random_() % 8) {
-      case 0: return Pick(kLeaves_);
+      case 0:
+        return Pick(kLeaves_);
       case 1:
       case 2:
-      case 3: return Make(depth - 1) + Make(depth - 1);
-      case 4: return "(?:" + Make(depth - 1) + "|" + Make(depth - 1) + ")";
-      case 5: return "(" + Make(depth - 1) + ")" + Pick(kQuantifiers_);
-      case 6: return Make(depth - 1) + Pick(kAssertions_) + Make(depth - 1);
-      default: return "(?" + Pick(kFlags_) + Make(depth - 1) + ")";
+      case 3:
+        return Make(depth - 1) + Make(depth - 1);
+      case 4:
+        return "(?:" + Make(depth - 1) + "|" + Make(depth - 1) + ")";
+      case 5:
+        return "(" + Make(depth - 1) + ")" + Pick(kQuantifiers_);
+      case 6:
+        return Make(depth - 1) + Pick(kAssertions_) + Make(depth - 1);
+      default:
+        return "(?" + Pick(kFlags_) + Make(depth - 1) + ")";
     }
   }
   std::string Pick(const std::vector<std::string>& list) { return list[random_() % list.size()]; }
@@ -395,10 +405,11 @@ class RandomRe2Pattern {
  private:
   std::mt19937 random_;
   const std::vector<std::string> kLeaves_ = {
-      "a", "b", "K", "\xC3\xA9", "ab", ".", "\\w", "\\W", "[^a]", "[a-z]", "[[:upper:]]", "\\pL",
-      "\\p{Lu}", "\\P{L}", "\\p{Greek}", "[^\\pL\\n]", "\\s", "\\S", "\\n", "\\x{61}", "-", ""};
-  const std::vector<std::string> kQuantifiers_ = {"*", "+", "?", "{2}", "{1,2}", "{0,3}", "{2,}",
-                                                  "*?", "+?", "??", "{1,2}?"};
+      "a",    "b",     "K",           "\xC3\xA9", "ab",      ".",      "\\w",        "\\W",
+      "[^a]", "[a-z]", "[[:upper:]]", "\\pL",     "\\p{Lu}", "\\P{L}", "\\p{Greek}", "[^\\pL\\n]",
+      "\\s",  "\\S",   "\\n",         "\\x{61}",  "-",       ""};
+  const std::vector<std::string> kQuantifiers_ = {"*",    "+",  "?",  "{2}", "{1,2}", "{0,3}",
+                                                  "{2,}", "*?", "+?", "??",  "{1,2}?"};
   const std::vector<std::string> kAssertions_ = {"^", "$", "\\b", "\\B", "\\A", "\\z"};
   const std::vector<std::string> kFlags_ = {":", "i:", "s:", "m:", "im:", "-i:", "ms:"};
 };

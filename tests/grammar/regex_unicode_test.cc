@@ -1,10 +1,10 @@
 // The Unicode tables: names, known members, and what must hold between properties. Every member of
 // every property is compared with ICU by tests/data/regex/check_unicode_tables.mjs.
-#include "grammar/unicode_tables.h"
-
 #include <gtest/gtest.h>
 
 #include <string_view>
+
+#include "grammar/unicode_tables.h"
 
 namespace grammask::internal {
 namespace {

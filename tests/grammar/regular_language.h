@@ -42,7 +42,7 @@ class RegularLanguage {
   const Status& status() const { return status_; }
   size_t nodes() const { return nodes_; }
   const std::string& text() const { return text_; }  // as EBNF
-  bool combines() const { return combines_; }  // has an intersection or complement
+  bool combines() const { return combines_; }        // has an intersection or complement
   bool Has(std::string_view text) const {
     GM_CHECK(dfa_.has_value());
     uint32_t state = 0;

@@ -71,18 +71,19 @@ const std::vector<Condition>& Patterns() {
       {"7", [](auto s) { return s.find('7') != s.npos; }},
       {"^[ab]*$", [](auto s) { return Only(s, "ab"); }},
       {"^[ab]{2,3}$", [](auto s) { return Only(s, "ab") && s.size() >= 2 && s.size() <= 3; }},
-      {"^[ab][ab7-]*$", [](auto s) { return !s.empty() && Only(s.substr(0, 1), "ab") &&
-                                            Only(s, "ab7-"); }},
+      {"^[ab][ab7-]*$",
+       [](auto s) { return !s.empty() && Only(s.substr(0, 1), "ab") && Only(s, "ab7-"); }},
       {"^.*$", [](auto s) { return !HasLineEnd(s); }},
       {".+", [](auto s) { return s.find_first_not_of('\n') != s.npos; }},
       {"\\S", [](auto s) { return s.find_first_not_of('\n') != s.npos; }},
       {"", [](auto) { return true; }},
       {"^.*", [](auto) { return true; }},
       {"^[\\s\\S]*$", [](auto) { return true; }},
-      {"^(aa|b[ab]*|7)$", [](auto s) { return s == "aa" || s == "7" ||
-                                              (s.starts_with("b") && Only(s, "ab")); }},
+      {"^(aa|b[ab]*|7)$",
+       [](auto s) { return s == "aa" || s == "7" || (s.starts_with("b") && Only(s, "ab")); }},
       {"^a?[^a]*b?$", [](auto s) { return s.find('a', 1) == s.npos; }},
-      {"a.b", [](auto s) {
+      {"a.b",
+       [](auto s) {
          for (size_t i = 0; i < s.size(); ++i) {
            if (s[i] != 'a') continue;
            size_t skip = s.substr(i + 1).starts_with("é") ? 3 : 2;
@@ -115,10 +116,14 @@ bool Member(const StringSet& set, const std::string& s) {
   int64_t length = 0;
   for (char c : s) length += (c & 0xC0) != 0x80 ? 1 : 0;
   if (length < set.min_length || length > set.max_length) return false;
-  for (const auto& p : set.patterns) if (!HoldsIn(Patterns(), p, s)) return false;
-  for (const auto& p : set.not_patterns) if (HoldsIn(Patterns(), p, s)) return false;
-  for (const auto& f : set.formats) if (!HoldsIn(Formats(), f, s)) return false;
-  for (const auto& f : set.not_formats) if (HoldsIn(Formats(), f, s)) return false;
+  for (const auto& p : set.patterns)
+    if (!HoldsIn(Patterns(), p, s)) return false;
+  for (const auto& p : set.not_patterns)
+    if (HoldsIn(Patterns(), p, s)) return false;
+  for (const auto& f : set.formats)
+    if (!HoldsIn(Formats(), f, s)) return false;
+  for (const auto& f : set.not_formats)
+    if (HoldsIn(Formats(), f, s)) return false;
   auto in = [&](const auto& list) { return std::find(list.begin(), list.end(), s) != list.end(); };
   return (!set.values || in(*set.values)) && !in(set.excluded);
 }
@@ -137,7 +142,8 @@ void CheckSet(const StringSet& set) {
     if ((language.Has(JsonBody(s)) != member || language.Has(OtherBody(s)) != member) &&
         ++wrong < 4) {
       ADD_FAILURE() << "'" << s << "' should " << (member ? "" : "not ") << "be in "
-                    << set.ToString() << "\n" << language.text();
+                    << set.ToString() << "\n"
+                    << language.text();
     }
   }
   for (const char* bad : {"\"", "a\"", "\\", "\\x", "\n", "\\u00", "\xff", "\xc3"}) {

@@ -77,7 +77,8 @@ TEST(Mask, TokensThatCutCharacters) {
     for (const std::string& d : characters) {
       const std::string both = c + d;
       for (size_t from = 0; from < both.size(); ++from) {
-        for (size_t to = from + 1; to <= both.size(); ++to) tokens.push_back(both.substr(from, to - from));
+        for (size_t to = from + 1; to <= both.size(); ++to)
+          tokens.push_back(both.substr(from, to - from));
       }
     }
   }
@@ -96,7 +97,8 @@ TEST(Mask, TokensThatCutCharacters) {
     const bool json = round % 3 == 0;
     const SetId start = w.Start([&](GrammarBuilder& b) {
       const NodeId c = json ? b.JsonClass(set) : b.Class(set);
-      return b.Sequence({b.Repeat(c, min, round % 2 == 0 ? max : kUnbounded), b.Bytes(round % 4 == 1 ? "" : "a")});
+      return b.Sequence({b.Repeat(c, min, round % 2 == 0 ? max : kUnbounded),
+                         b.Bytes(round % 4 == 1 ? "" : "a")});
     });
     // All texts of two tokens.
     std::vector<SetId> level = {start};
@@ -118,16 +120,56 @@ TEST(Mask, TokensThatCutCharacters) {
 // ---- loops over characters ----
 
 std::vector<std::string> WordTokens() {
-  std::vector<std::string> tokens = {
-      "\"",   "\",",  "\"}",  "\"]", "a\"", "ab\",", "\\",   "\\n",   "a\\", "\\u", "\\u00", "\\u0041",
-      "\\\"", "\\\\", "\n",   " ",   " a",  "admin", "root", "admi",  "n",   "adm", "in",    "user",
-      "0",    "12",   "a1",   "1a",  "!",   "a!",    ",",    "}",     "!!",  "aaa", "Zz",    "zZ9",
-      "\xC3", "\xA9", "\xC3\xA9", "\xE2\x82", "\xAC", "\xE2\x82\xAC\"", "\xF0\x9F\x98\x80", "\xFF"};
+  std::vector<std::string> tokens = {"\"",
+                                     "\",",
+                                     "\"}",
+                                     "\"]",
+                                     "a\"",
+                                     "ab\",",
+                                     "\\",
+                                     "\\n",
+                                     "a\\",
+                                     "\\u",
+                                     "\\u00",
+                                     "\\u0041",
+                                     "\\\"",
+                                     "\\\\",
+                                     "\n",
+                                     " ",
+                                     " a",
+                                     "admin",
+                                     "root",
+                                     "admi",
+                                     "n",
+                                     "adm",
+                                     "in",
+                                     "user",
+                                     "0",
+                                     "12",
+                                     "a1",
+                                     "1a",
+                                     "!",
+                                     "a!",
+                                     ",",
+                                     "}",
+                                     "!!",
+                                     "aaa",
+                                     "Zz",
+                                     "zZ9",
+                                     "\xC3",
+                                     "\xA9",
+                                     "\xC3\xA9",
+                                     "\xE2\x82",
+                                     "\xAC",
+                                     "\xE2\x82\xAC\"",
+                                     "\xF0\x9F\x98\x80",
+                                     "\xFF"};
   for (size_t n = 1; n <= 24; ++n) {
     tokens.push_back(std::string(n, 'x'));
     tokens.push_back(std::string(n, 'y') + "\"");
     if (n % 3 == 0) tokens.push_back(std::string(n, 'z') + "9");
-    if (n % 4 == 0) tokens.push_back(std::string(n / 2, 'w') + "\xC3\xA9" + std::string(n / 2, 'w'));
+    if (n % 4 == 0)
+      tokens.push_back(std::string(n / 2, 'w') + "\xC3\xA9" + std::string(n / 2, 'w'));
   }
   tokens.push_back(std::string(60, 'x'));
   return tokens;
@@ -140,11 +182,13 @@ TEST(Mask, StringsOfBoundedLength) {
     for (int64_t min : {int64_t{0}, int64_t{1}, max / 2, max}) {
       if (min > max) continue;
       const SetId start = w.Start([&](GrammarBuilder& b) {
-        return b.Sequence({b.Bytes("\""), b.Repeat(b.JsonClass(CodePointSet::All()), min, max), b.Bytes("\"")});
+        return b.Sequence(
+            {b.Bytes("\""), b.Repeat(b.JsonClass(CodePointSet::All()), min, max), b.Bytes("\"")});
       });
       SetId set = w.sets().Step(start, '"');
       for (int64_t n = 0; n <= max; ++n) {
-        w.Check(set, std::to_string(min) + ".." + std::to_string(max) + " after " + std::to_string(n));
+        w.Check(set,
+                std::to_string(min) + ".." + std::to_string(max) + " after " + std::to_string(n));
         if (HasFatalFailure()) return;
         set = w.sets().Step(set, 'x');
       }
@@ -189,7 +233,8 @@ TEST(Mask, LoopsBeforeAnyKindOfRest) {
     b.SetBody(item, b.Sequence({loop, rests[random() % std::size(rests)]}));
     // With and without callers that go on.
     const NodeId then[] = {b.Empty(), b.Bytes(","), b.Class(letters), b.Bytes("\"}")};
-    b.SetBody(root, b.Sequence({b.Rule(item), then[random() % 4], b.Optional(b.Rule(item)), then[random() % 4]}));
+    b.SetBody(root, b.Sequence({b.Rule(item), then[random() % 4], b.Optional(b.Rule(item)),
+                                then[random() % 4]}));
     const StatusOr<Grammar> grammar = b.Finish(root);
     ASSERT_TRUE(grammar.ok());
     TermStore scratch({}, 16);
@@ -214,7 +259,8 @@ TEST(Mask, SearchesAndIntersectionsOfLoops) {
   std::mt19937 random(23);
   for (int round = 0; round < 250; ++round) {
     GrammarBuilder b;
-    const CodePointSet sets[] = {CodePointSet::All(), CodePointSet::All().Minus({{'"', '"'}, {'x', 'x'}}),
+    const CodePointSet sets[] = {CodePointSet::All(),
+                                 CodePointSet::All().Minus({{'"', '"'}, {'x', 'x'}}),
                                  CodePointSet{{0x20, 0x10FFFF}}};
     const bool json = random() % 3 == 0;
     auto character = [&](size_t i) { return json ? b.JsonClass(sets[i]) : b.Class(sets[i]); };
@@ -243,7 +289,8 @@ TEST(Mask, SearchesAndIntersectionsOfLoops) {
     std::vector<NodeId> parts = {any()};
     for (size_t i = 0, n = random() % 3; i < n; ++i) parts.push_back(part());
     if (random() % 3 == 0) {
-      parts.push_back(b.Repeat(character(0), random() % 4, static_cast<int64_t>(4 + random() % 90)));
+      parts.push_back(
+          b.Repeat(character(0), random() % 4, static_cast<int64_t>(4 + random() % 90)));
     }
     NodeId body = b.And(parts);
     if (random() % 3 == 0) body = b.Choice({body, b.Sequence({part(), literal()})});
@@ -293,8 +340,10 @@ TEST(Mask, BoundsBesideAPattern) {
   for (int64_t max : {6, 7, 10, 24, 30, 55, 62, 70}) {
     const SetId start = w.Start([&](GrammarBuilder& b) {
       const NodeId letter = b.Class(CodePointSet{{'a', 'z'}});
-      const NodeId pattern = b.Sequence({b.Repeat(letter, 1, kUnbounded), b.Bytes("9"), b.Star(b.Choice({letter, b.Bytes("0")})), b.Bytes("y")});
-      return b.And({pattern, b.Repeat(b.Class(CodePointSet::All()), 0, max), b.Not(b.Bytes("xx9y"))});
+      const NodeId pattern = b.Sequence({b.Repeat(letter, 1, kUnbounded), b.Bytes("9"),
+                                         b.Star(b.Choice({letter, b.Bytes("0")})), b.Bytes("y")});
+      return b.And(
+          {pattern, b.Repeat(b.Class(CodePointSet::All()), 0, max), b.Not(b.Bytes("xx9y"))});
     });
     for (const char* text : {"x", "xx9", "xxx90000", "zzz9"}) {
       const std::string prefix = text;
@@ -317,10 +366,13 @@ TEST(Mask, FarAndNearCounts) {
   for (const auto& [min, max] : std::vector<std::pair<int64_t, int64_t>>{
            {0, 7}, {0, 8}, {0, 9}, {7, 7}, {8, 8}, {6, 30}, {20, 20}, {13, kUnbounded}, {0, 40}}) {
     const SetId start = w.Start([&](GrammarBuilder& b) {
-      return b.Sequence({b.Repeat(b.Bytes("a"), min, max), b.Bytes("b"), b.Repeat(b.Choice({b.Bytes("a"), b.Bytes("bb")}), 0, max)});
+      return b.Sequence({b.Repeat(b.Bytes("a"), min, max), b.Bytes("b"),
+                         b.Repeat(b.Choice({b.Bytes("a"), b.Bytes("bb")}), 0, max)});
     });
     const int64_t most = std::min<int64_t>(max, 30);
-    w.CheckAlong(start, std::string(static_cast<size_t>(most), 'a') + "b" + std::string(static_cast<size_t>(most), 'a'),
+    w.CheckAlong(start,
+                 std::string(static_cast<size_t>(most), 'a') + "b" +
+                     std::string(static_cast<size_t>(most), 'a'),
                  std::to_string(min) + ".." + std::to_string(max));
     if (HasFatalFailure()) return;
   }
@@ -329,11 +381,13 @@ TEST(Mask, FarAndNearCounts) {
 // ---- what tokens leave over ----
 
 std::vector<std::string> SpacedWords() {
-  std::vector<std::string> tokens = {" ", "  ", "   ", "\n", " \n", "a", "b", ".", ",", " .", " ,", "a ", "ab c"};
+  std::vector<std::string> tokens = {" ", "  ", "   ", "\n", " \n", "a",   "b",
+                                     ".", ",",  " .",  " ,", "a ",  "ab c"};
   std::mt19937 random(8);
   for (int i = 0; i < 3000; ++i) {
     std::string word = " ";
-    for (size_t k = 0, n = 1 + random() % 7; k < n; ++k) word += static_cast<char>('a' + random() % 26);
+    for (size_t k = 0, n = 1 + random() % 7; k < n; ++k)
+      word += static_cast<char>('a' + random() % 26);
     tokens.push_back(word + (i % 10 == 0 ? " " : i % 11 == 0 ? "1" : ""));
   }
   return tokens;
@@ -347,9 +401,10 @@ TEST(Mask, TokensThatLeaveARuleByTheThousand) {
   const RuleId word = b.AddRule("word"), upto = b.AddRule("upto"), root = b.AddRule("root");
   b.SetBody(word, b.Sequence({b.Repeat(letter, 1, kUnbounded), b.Star(b.Bytes(" "))}));
   b.SetBody(upto, b.Sequence({b.Repeat(letter, 0, 3), b.Bytes("1")}));
-  b.SetBody(root, b.Choice({b.Sequence({b.Rule(word), b.Rule(upto), b.Bytes(".")}),
-                            b.Sequence({b.Bytes("("), b.Rule(word), b.Rule(word), b.Bytes(")")}),
-                            b.Sequence({b.Bytes("["), b.Rule(word), b.Bytes("xyz"), b.Rule(word)})}));
+  b.SetBody(root,
+            b.Choice({b.Sequence({b.Rule(word), b.Rule(upto), b.Bytes(".")}),
+                      b.Sequence({b.Bytes("("), b.Rule(word), b.Rule(word), b.Bytes(")")}),
+                      b.Sequence({b.Bytes("["), b.Rule(word), b.Bytes("xyz"), b.Rule(word)})}));
   const SetId start = w.Start(*b.Finish(root));
   for (const char* text : {"ab ", "ab  abc1.", "(ab", "(ab cd ", "[ab xyzq ", "[q"}) {
     w.CheckAlong(start, text, "words");
@@ -359,13 +414,15 @@ TEST(Mask, TokensThatLeaveARuleByTheThousand) {
 
 TEST(Mask, ResiduesThroughSeveralLevels) {
   std::vector<std::string> tokens = LetterTokens();
-  for (const char* t : {")", "))", ")))", "))))", "),", ")],", "x))", "])", "]))", "],", ",", ",(", "x", "x,x"}) {
+  for (const char* t :
+       {")", "))", ")))", "))))", "),", ")],", "x))", "])", "]))", "],", ",", ",(", "x", "x,x"}) {
     tokens.push_back(t);
   }
   MaskWorld w(MakeVocab(tokens));
   GrammarBuilder b;
   const RuleId value = b.AddRule("value"), list = b.AddRule("list");
-  b.SetBody(list, b.Choice({b.Rule(value), b.Sequence({b.Rule(value), b.Bytes(","), b.Rule(list)})}));
+  b.SetBody(list,
+            b.Choice({b.Rule(value), b.Sequence({b.Rule(value), b.Bytes(","), b.Rule(list)})}));
   b.SetBody(value, b.Choice({b.Bytes("x"), b.Star(b.Bytes("a")),
                              b.Sequence({b.Bytes("("), b.Rule(list), b.Bytes(")")}),
                              b.Sequence({b.Bytes("["), b.Rule(value), b.Bytes("]")})}));
@@ -386,7 +443,8 @@ TEST(Mask, TokenItems) {
   MaskWorld w(vocab);
   GrammarBuilder b;
   const RuleId root = b.AddRule("root");
-  b.SetBody(root, b.Sequence({b.Choice({b.Tokens({{2, 3, 100}, false}), b.Bytes("b"), b.Tokens({{0, 1}, true})}),
+  b.SetBody(root, b.Sequence({b.Choice({b.Tokens({{2, 3, 100}, false}), b.Bytes("b"),
+                                        b.Tokens({{0, 1}, true})}),
                               b.Star(b.Tokens({{4}, false})), b.Bytes("a")}));
   const SetId start = w.Start(*b.Finish(root));
   EXPECT_EQ(w.Filled(start), (std::vector<TokenId>{1, 2, 3, 7}));
@@ -401,16 +459,19 @@ TEST(Mask, TokenItems) {
 TEST(Mask, VocabulariesOfAnySize) {
   for (size_t size : {0, 1, 31, 32, 33, 64, 65}) {
     std::vector<std::string> tokens;
-    for (size_t i = 0; i < size; ++i) tokens.push_back(std::string(1, static_cast<char>('a' + i % 26)));
+    for (size_t i = 0; i < size; ++i)
+      tokens.push_back(std::string(1, static_cast<char>('a' + i % 26)));
     MaskWorld w(MakeVocab(tokens));
-    const SetId start = w.Start([](GrammarBuilder& b) { return b.Star(b.Class(CodePointSet{{'a', 'm'}})); });
+    const SetId start =
+        w.Start([](GrammarBuilder& b) { return b.Star(b.Class(CodePointSet{{'a', 'm'}})); });
     w.Check(start, std::to_string(size) + " tokens");
     if (HasFatalFailure()) return;
   }
 }
 
 TEST(Mask, LongTokens) {
-  std::vector<std::string> tokens = {std::string(65'535, 'a'), std::string(40'000, 'a') + "b", "a", "b"};
+  std::vector<std::string> tokens = {std::string(65'535, 'a'), std::string(40'000, 'a') + "b", "a",
+                                     "b"};
   MaskWorld w(MakeVocab(tokens));
   const SetId start = w.Start([](GrammarBuilder& b) {
     return b.Sequence({b.Repeat(b.Bytes("a"), 0, 60'000), b.Bytes("b")});
@@ -426,7 +487,8 @@ TEST(Mask, TheOrderOfAskingDoesNotMatter) {
   const auto vocab = MakeVocab(WordTokens());
   std::mt19937 random(2);
   auto fill = [](GrammarBuilder& b) {
-    const NodeId text = b.Sequence({b.Bytes("\""), b.Repeat(b.JsonClass(CodePointSet::All()), 2, 40), b.Bytes("\"")});
+    const NodeId text = b.Sequence(
+        {b.Bytes("\""), b.Repeat(b.JsonClass(CodePointSet::All()), 2, 40), b.Bytes("\"")});
     return b.Sequence({text, b.Star(b.Sequence({b.Bytes(","), text}))});
   };
   const std::string text = "\"xx\\nyyyy\",\"user\"";
@@ -456,7 +518,9 @@ TEST(Mask, SlicesServeAllCachesOfAStore) {
     MaskWorld w(vocab, slices);
     if (generation == 1) static_cast<void>(w.terms().Literal("other ids", false));
     const SetId start = w.Start([&](GrammarBuilder& b) {
-      return b.Sequence({b.Bytes("\""), b.Repeat(b.JsonClass(CodePointSet::All()), 0, 20 + generation), b.Bytes("\"")});
+      return b.Sequence({b.Bytes("\""),
+                         b.Repeat(b.JsonClass(CodePointSet::All()), 0, 20 + generation),
+                         b.Bytes("\"")});
     });
     w.CheckAlong(start, "\"xxxxx\\n", "generation " + std::to_string(generation));
     if (HasFatalFailure()) return;
@@ -468,19 +532,27 @@ TEST(Mask, SeveralThreadsFillFromOneCache) {
   auto grammar = [] {
     GrammarBuilder b;
     const RuleId value = b.AddRule("value"), text = b.AddRule("text");
-    b.SetBody(text, b.Sequence({b.Bytes("\""), b.Repeat(b.JsonClass(CodePointSet::All()), 0, 70), b.Bytes("\"")}));
-    b.SetBody(value, b.Choice({b.Rule(text), b.Sequence({b.Bytes("["), b.Rule(value), b.Star(b.Sequence({b.Bytes(","), b.Rule(value)})), b.Bytes("]")}),
-                               b.And({b.Repeat(b.Class(CodePointSet{{'a', 'z'}}), 1, 50), b.Not(b.Bytes("admin"))})}));
+    b.SetBody(text, b.Sequence({b.Bytes("\""), b.Repeat(b.JsonClass(CodePointSet::All()), 0, 70),
+                                b.Bytes("\"")}));
+    b.SetBody(
+        value,
+        b.Choice({b.Rule(text),
+                  b.Sequence({b.Bytes("["), b.Rule(value),
+                              b.Star(b.Sequence({b.Bytes(","), b.Rule(value)})), b.Bytes("]")}),
+                  b.And({b.Repeat(b.Class(CodePointSet{{'a', 'z'}}), 1, 50),
+                         b.Not(b.Bytes("admin"))})}));
     return *b.Finish(value);
   }();
-  const std::vector<std::string> texts = {"[\"xx\",\"", "[[admi", "[\"a\\u00", "[[[\"", "[x,\"y\",[", "\"xxxxxxxxxx", "[\"\xC3"};
+  const std::vector<std::string> texts = {"[\"xx\",\"", "[[admi",       "[\"a\\u00", "[[[\"",
+                                          "[x,\"y\",[", "\"xxxxxxxxxx", "[\"\xC3"};
   MaskWorld single(vocab);
   const SetId start = single.Start(grammar);
   std::vector<std::vector<std::vector<TokenId>>> expected;
   for (const std::string& text : texts) {
     expected.emplace_back();
     for (size_t i = 0; i <= text.size(); ++i) {
-      expected.back().push_back(AllowedByTrying(&single.sets(), *vocab, single.sets().Run(start, text.substr(0, i))));
+      expected.back().push_back(
+          AllowedByTrying(&single.sets(), *vocab, single.sets().Run(start, text.substr(0, i))));
     }
   }
   for (int round = 0; round < 20; ++round) {
@@ -497,7 +569,8 @@ TEST(Mask, SeveralThreadsFillFromOneCache) {
           for (size_t i = 0; i <= texts[t].size(); ++i) {
             shared.masks().Fill(set, row.data());
             wrong += TokensOf(row) != expected[t][i];
-            if (i < texts[t].size()) set = shared.sets().Step(set, static_cast<uint8_t>(texts[t][i]));
+            if (i < texts[t].size())
+              set = shared.sets().Step(set, static_cast<uint8_t>(texts[t][i]));
           }
         }
       });

@@ -16,11 +16,33 @@ namespace grammask::internal {
 namespace {
 
 std::vector<std::string> Tokens() {
-  std::vector<std::string> tokens = {"",      "a",    "ab",       "abc",      "z9",   "9",   "\"",
-                                     "a\"",   "\\",   "\\n",      "a\\n",     "\\u",  "\\u0041b",
-                                     "\xC3",  "\xA9", "\xC3\xA9", "a\xC3",    "\xC3\xA9x",
-                                     "\xE2\x82\xAC",  "\xE2\x82", "\x82\xAC", " ",    " word",
-                                     "\n",    "\xFF", "ab",       "\\ud83d\\ude00"};
+  std::vector<std::string> tokens = {"",
+                                     "a",
+                                     "ab",
+                                     "abc",
+                                     "z9",
+                                     "9",
+                                     "\"",
+                                     "a\"",
+                                     "\\",
+                                     "\\n",
+                                     "a\\n",
+                                     "\\u",
+                                     "\\u0041b",
+                                     "\xC3",
+                                     "\xA9",
+                                     "\xC3\xA9",
+                                     "a\xC3",
+                                     "\xC3\xA9x",
+                                     "\xE2\x82\xAC",
+                                     "\xE2\x82",
+                                     "\x82\xAC",
+                                     " ",
+                                     " word",
+                                     "\n",
+                                     "\xFF",
+                                     "ab",
+                                     "\\ud83d\\ude00"};
   for (size_t n = 4; n <= 40; ++n) tokens.push_back(std::string(n, 'q'));
   return tokens;
 }
@@ -56,11 +78,12 @@ void CheckSlice(const Vocab& vocab, Slice* slice,
   EXPECT_EQ(static_cast<size_t>(slice->longest()), longest);
   EXPECT_EQ(Others(*slice), others);
   const size_t words = (static_cast<size_t>(vocab.size()) + 31) / 32;
-  for (uint64_t most : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{7}, uint64_t{39}, uint64_t{40},
-                        uint64_t{41}, uint64_t{1} << 62}) {
+  for (uint64_t most : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{7}, uint64_t{39},
+                        uint64_t{40}, uint64_t{41}, uint64_t{1} << 62}) {
     std::vector<TokenId> expected;
     for (TokenId t = 0; t < vocab.size(); ++t) {
-      if (vocab.is_text(t) && count(vocab.bytes(t)).value_or(most + 1) <= most) expected.push_back(t);
+      if (vocab.is_text(t) && count(vocab.bytes(t)).value_or(most + 1) <= most)
+        expected.push_back(t);
     }
     EXPECT_EQ(TokensOf({slice->UpTo(most), words}), expected) << "up to " << most;
     EXPECT_EQ(slice->UpTo(most), slice->UpTo(most)) << "one bitmap for each number";
@@ -113,13 +136,13 @@ TEST(Slice, WhatIsNoClassOfCharacters) {
   terms.SetBody(proc, a);
   const TermId begins[] = {a, ab};
   const TermId unfit[] = {
-      terms.Choice(begins),                                         // a begins ab
-      terms.Repeat(a, 0, 1),                                        // the empty text
-      terms.Repeat(a, 1, 3),                                        // a begins aa
-      terms.Call(proc),                                             // not regular
-      terms.Tokens({{1}, false}),                                   // not bytes
-      terms.Sequence(a, terms.Repeat(ab, 0, kUnbounded)),           // a begins aab
-      terms.Repeat(terms.ByteClass(ByteSet::All()), 9000, 9000),    // too many states
+      terms.Choice(begins),                                       // a begins ab
+      terms.Repeat(a, 0, 1),                                      // the empty text
+      terms.Repeat(a, 1, 3),                                      // a begins aa
+      terms.Call(proc),                                           // not regular
+      terms.Tokens({{1}, false}),                                 // not bytes
+      terms.Sequence(a, terms.Repeat(ab, 0, kUnbounded)),         // a begins aab
+      terms.Repeat(terms.ByteClass(ByteSet::All()), 9000, 9000),  // too many states
   };
   for (TermId x : unfit) EXPECT_EQ(Slice::Create(*vocab, &terms, x), nullptr) << terms.ToString(x);
 }
@@ -148,7 +171,8 @@ TEST(SliceStore, MadeWhenLikelyOrAskedForAgain) {
   // Another generation of terms, where ids are others.
   TermStore later({}, 16);
   static_cast<void>(later.Literal("shift", false));
-  EXPECT_EQ(store.Get(*vocab, &later, later.Character(CodePointSet{{'a', 'z'}}, false), false), slice);
+  EXPECT_EQ(store.Get(*vocab, &later, later.Character(CodePointSet{{'a', 'z'}}, false), false),
+            slice);
 }
 
 // Terms whose texts could be mistaken for one another must not share a slice.
@@ -156,7 +180,8 @@ TEST(SliceStore, LookalikesAreKeptApart) {
   const auto vocab = MakeVocab({"a", "b", "c", "a\" | \"b", "x"});
   TermStore terms({}, 16);
   SliceStore store;
-  const TermId three[] = {terms.Literal("c", false), terms.Literal("a", false), terms.Literal("b", false)};
+  const TermId three[] = {terms.Literal("c", false), terms.Literal("a", false),
+                          terms.Literal("b", false)};
   const TermId two[] = {terms.Literal("c", false), terms.Literal("a\" | \"b", false)};
   const auto slice_three = store.Get(*vocab, &terms, terms.Choice(three), true);
   const auto slice_two = store.Get(*vocab, &terms, terms.Choice(two), true);

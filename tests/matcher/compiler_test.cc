@@ -11,7 +11,9 @@
 namespace grammask {
 namespace {
 
-TokenizerInfo Tokenizer() { return MakeTokenizer({"a", "b", "c", "ab", "\"", "{", "}", "x0", "x1"}); }
+TokenizerInfo Tokenizer() {
+  return MakeTokenizer({"a", "b", "c", "ab", "\"", "{", "}", "x0", "x1"});
+}
 
 std::string Ebnf(int i) { return "root ::= \"x" + std::to_string(i) + "\" [a-z]*\n"; }
 
@@ -23,10 +25,12 @@ const CompiledGrammar::Impl* Identity(const StatusOr<CompiledGrammar>& compiled)
 TEST(Compiler, OptionsAreChecked) {
   CompilerOptions options;
   options.cache_limit_bytes = -2;
-  EXPECT_EQ(GrammarCompiler::Create(Tokenizer(), options).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(GrammarCompiler::Create(Tokenizer(), options).status().code(),
+            StatusCode::kInvalidArgument);
   options = {};
   options.max_threads = 0;
-  EXPECT_EQ(GrammarCompiler::Create(Tokenizer(), options).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(GrammarCompiler::Create(Tokenizer(), options).status().code(),
+            StatusCode::kInvalidArgument);
 }
 
 TEST(Compiler, TheSameSourceIsCompiledOnce) {
@@ -36,11 +40,13 @@ TEST(Compiler, TheSameSourceIsCompiledOnce) {
   EXPECT_EQ(Identity(compiler.CompileEbnf(Ebnf(0))), Identity(first));
   EXPECT_NE(Identity(compiler.CompileEbnf(Ebnf(1))), Identity(first));
   EXPECT_EQ(Identity(compiler.CompileRegex("a*")), Identity(compiler.CompileRegex("a*")));
-  EXPECT_EQ(Identity(compiler.CompileGrammar(first->grammar())), Identity(compiler.CompileGrammar(first->grammar())));
+  EXPECT_EQ(Identity(compiler.CompileGrammar(first->grammar())),
+            Identity(compiler.CompileGrammar(first->grammar())));
   EXPECT_GT(compiler.cache_size_bytes(), 0);
 }
 
-// What differs in kind, root rule or options is another grammar, whatever the texts run together to.
+// What differs in kind, root rule or options is another grammar, whatever the texts run together
+// to.
 TEST(Compiler, KeysKeepSourcesApart) {
   GrammarCompiler compiler = MakeCompiler(Tokenizer());
   EXPECT_NE(Identity(compiler.CompileRegex("a")), Identity(compiler.CompileRegex("b")));
@@ -123,7 +129,8 @@ TEST(Compiler, ErrorsAreNotKept) {
   GrammarCompiler compiler = MakeCompiler(Tokenizer());
   for (int round = 0; round < 3; ++round) {
     EXPECT_EQ(compiler.CompileEbnf("root ::= (").status().code(), StatusCode::kInvalidArgument);
-    EXPECT_EQ(compiler.CompileEbnf("root ::= \"a\" root").status().code(), StatusCode::kUnsatisfiable);
+    EXPECT_EQ(compiler.CompileEbnf("root ::= \"a\" root").status().code(),
+              StatusCode::kUnsatisfiable);
     EXPECT_EQ(compiler.CompileRegex("(").status().code(), StatusCode::kInvalidArgument);
     EXPECT_FALSE(compiler.CompileJsonSchema("{").ok());
     EXPECT_EQ(compiler.cache_size_bytes(), 0);

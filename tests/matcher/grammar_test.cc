@@ -26,10 +26,14 @@ TEST(Grammar, UnionAndConcatenation) {
   const Grammar parts[] = {Nested("(", ")"), Nested("[", "]"), Nested("<", ">")};
   const StatusOr<Grammar> any = Grammar::Union(parts), all = Grammar::Concat(parts);
   ASSERT_TRUE(any.ok() && all.ok());
-  for (const char* text : {"((x))", "[x]", "<<<x>>>", "x"}) EXPECT_TRUE(Accepts(&compiler, *any, text)) << text;
-  for (const char* text : {"([x])", "(x]", "xx", "(x)[x]"}) EXPECT_FALSE(Accepts(&compiler, *any, text)) << text;
-  for (const char* text : {"xxx", "(x)[x]<x>", "x[[x]]x"}) EXPECT_TRUE(Accepts(&compiler, *all, text)) << text;
-  for (const char* text : {"", "xx", "[x](x)<x>", "(x)[x]<x>x"}) EXPECT_FALSE(Accepts(&compiler, *all, text)) << text;
+  for (const char* text : {"((x))", "[x]", "<<<x>>>", "x"})
+    EXPECT_TRUE(Accepts(&compiler, *any, text)) << text;
+  for (const char* text : {"([x])", "(x]", "xx", "(x)[x]"})
+    EXPECT_FALSE(Accepts(&compiler, *any, text)) << text;
+  for (const char* text : {"xxx", "(x)[x]<x>", "x[[x]]x"})
+    EXPECT_TRUE(Accepts(&compiler, *all, text)) << text;
+  for (const char* text : {"", "xx", "[x](x)<x>", "(x)[x]<x>x"})
+    EXPECT_FALSE(Accepts(&compiler, *all, text)) << text;
 }
 
 TEST(Grammar, UnionAndConcatenationOfOneAndNone) {

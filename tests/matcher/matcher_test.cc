@@ -18,7 +18,8 @@ using internal::RandomGrammar;
 
 // "a"+ over a, b and the stop token.
 Grammar Letters() {
-  return MakeGrammar([](GrammarBuilder& b, NodeId) { return b.Repeat(b.Bytes("a"), 1, kUnbounded); });
+  return MakeGrammar(
+      [](GrammarBuilder& b, NodeId) { return b.Repeat(b.Bytes("a"), 1, kUnbounded); });
 }
 
 // ---- laws ----
@@ -95,7 +96,8 @@ TEST(Matcher, BytesAndTokensLeadToTheSameState) {
   const Grammar grammar = MakeGrammar([](GrammarBuilder& b, NodeId self) {
     return b.Choice({b.Bytes("ab"), b.Sequence({b.Bytes("a"), self, b.Bytes("b")})});
   });
-  GrammarMatcher by_tokens = MakeMatcher(&compiler, grammar), by_bytes = MakeMatcher(&compiler, grammar);
+  GrammarMatcher by_tokens = MakeMatcher(&compiler, grammar),
+                 by_bytes = MakeMatcher(&compiler, grammar);
   EXPECT_TRUE(by_tokens.AcceptToken(0));
   EXPECT_TRUE(by_tokens.AcceptToken(2));
   EXPECT_TRUE(by_bytes.AcceptString("aab"));
@@ -224,7 +226,8 @@ TEST(Matcher, OverriddenStopTokensAreChecked) {
   for (const Ids& bad : {Ids{}, Ids{-1}, Ids{2}, Ids{0, 1 << 30}}) {
     MatcherOptions options;
     options.override_stop_tokens = bad;
-    EXPECT_EQ(GrammarMatcher::Create(compiled, options).status().code(), StatusCode::kInvalidArgument);
+    EXPECT_EQ(GrammarMatcher::Create(compiled, options).status().code(),
+              StatusCode::kInvalidArgument);
   }
 }
 
@@ -232,9 +235,8 @@ TEST(Matcher, TerminatingWithoutAStopToken) {
   GrammarCompiler compiler = MakeCompiler(MakeTokenizer({"a", "b"}));
   MatcherOptions options;
   options.terminate_without_stop_token = true;
-  GrammarMatcher m = MakeMatcher(&compiler, MakeGrammar([](GrammarBuilder& b, NodeId) {
-    return b.Bytes("ab");
-  }), options);
+  GrammarMatcher m = MakeMatcher(
+      &compiler, MakeGrammar([](GrammarBuilder& b, NodeId) { return b.Bytes("ab"); }), options);
   EXPECT_FALSE(m.IsTerminated());
   EXPECT_TRUE(m.AcceptToken(0));
   EXPECT_EQ(Allowed(&m), Ids{1});
@@ -277,7 +279,8 @@ TEST(Matcher, JumpForwardGoesThroughJsonKeysInPlainSpelling) {
 TEST(Matcher, JumpForwardStopsWhereKeysPart) {
   GrammarCompiler compiler = MakeCompiler(MakeTokenizer({"a", "b"}));
   GrammarMatcher m = MakeMatcher(&compiler, MakeGrammar([](GrammarBuilder& b, NodeId) {
-    return b.Sequence({b.Bytes("\""), b.Choice({b.JsonText("first"), b.JsonText("final")}), b.Bytes("\"")});
+    return b.Sequence(
+        {b.Bytes("\""), b.Choice({b.JsonText("first"), b.JsonText("final")}), b.Bytes("\"")});
   }));
   EXPECT_EQ(Jump(&m), "\"fi");
   ASSERT_TRUE(m.AcceptString("\"fi"));
@@ -340,9 +343,8 @@ TEST(Matcher, WhenAllTokensAreAllowedTheMaskSaysSo) {
   for (size_t size : {1, 30, 31, 32, 63}) {
     std::vector<std::string> tokens(size, "a");
     GrammarCompiler compiler = MakeCompiler(MakeTokenizer(tokens));
-    GrammarMatcher m = MakeMatcher(&compiler, MakeGrammar([](GrammarBuilder& b, NodeId) {
-      return b.Star(b.Bytes("a"));
-    }));
+    GrammarMatcher m = MakeMatcher(
+        &compiler, MakeGrammar([](GrammarBuilder& b, NodeId) { return b.Star(b.Bytes("a")); }));
     std::vector<int32_t> row(static_cast<size_t>(m.mask_words()));
     const StatusOr<bool> refuses = m.FillNextTokenBitmask(row.data());
     ASSERT_TRUE(refuses.ok());
@@ -354,7 +356,8 @@ TEST(Matcher, WhenAllTokensAreAllowedTheMaskSaysSo) {
 TEST(Matcher, TokensByIdAndStopTokensInTheGrammar) {
   GrammarCompiler compiler = MakeCompiler(MakeTokenizer({"a", "<t>", "b"}, {1}));
   GrammarMatcher m = MakeMatcher(&compiler, MakeGrammar([](GrammarBuilder& b, NodeId) {
-    return b.Sequence({b.Tokens({{1}, false}), b.Choice({b.Bytes("a"), b.Tokens({{3}, false})}), b.Bytes("b")});
+    return b.Sequence(
+        {b.Tokens({{1}, false}), b.Choice({b.Bytes("a"), b.Tokens({{3}, false})}), b.Bytes("b")});
   }));
   EXPECT_EQ(Allowed(&m), Ids{1});
   EXPECT_FALSE(m.AcceptString("<t>"));

@@ -59,7 +59,8 @@ inline CompiledGrammar Compile(GrammarCompiler* compiler, const Grammar& grammar
   return *compiled;
 }
 
-inline GrammarMatcher MakeMatcher(const CompiledGrammar& compiled, const MatcherOptions& options = {}) {
+inline GrammarMatcher MakeMatcher(const CompiledGrammar& compiled,
+                                  const MatcherOptions& options = {}) {
   StatusOr<GrammarMatcher> matcher = GrammarMatcher::Create(compiled, options);
   EXPECT_TRUE(matcher.ok()) << matcher.status().message();
   return std::move(matcher).value();

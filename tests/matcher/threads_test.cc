@@ -16,17 +16,21 @@ namespace {
 using internal::CodePointSet;
 
 TokenizerInfo Tokenizer() {
-  std::vector<std::string> tokens = {"\"", "a", "b", "ab", "[", "]", ",", "\",", "\"]", "\\n", "\\u00", "x", "(", ")", "!"};
+  std::vector<std::string> tokens = {"\"",  "a",   "b",     "ab", "[", "]", ",", "\",",
+                                     "\"]", "\\n", "\\u00", "x",  "(", ")", "!"};
   for (int i = 0; i < 80; ++i) tokens.push_back("w" + std::to_string(i));
   return MakeTokenizer(tokens);
 }
 
 Grammar Nested(int kind) {
   return MakeGrammar([&](GrammarBuilder& b, NodeId self) {
-    const NodeId text = b.Sequence({b.Bytes("\""), b.Repeat(b.JsonClass(CodePointSet::All()), 0, 10 + kind), b.Bytes("\"")});
-    const NodeId word = b.And({b.Repeat(b.Class(CodePointSet{{'a', 'z'}}), 1, 30), b.Not(b.Bytes("ab"))});
-    return b.Choice({text, b.Sequence({word, b.Bytes("!")}), b.Sequence({b.Bytes("("), self, b.Bytes(")")}),
-                     b.Sequence({b.Bytes("["), self, b.Star(b.Sequence({b.Bytes(","), self})), b.Bytes("]")})});
+    const NodeId text = b.Sequence(
+        {b.Bytes("\""), b.Repeat(b.JsonClass(CodePointSet::All()), 0, 10 + kind), b.Bytes("\"")});
+    const NodeId word =
+        b.And({b.Repeat(b.Class(CodePointSet{{'a', 'z'}}), 1, 30), b.Not(b.Bytes("ab"))});
+    return b.Choice(
+        {text, b.Sequence({word, b.Bytes("!")}), b.Sequence({b.Bytes("("), self, b.Bytes(")")}),
+         b.Sequence({b.Bytes("["), self, b.Star(b.Sequence({b.Bytes(","), self})), b.Bytes("]")})});
   });
 }
 

@@ -1,7 +1,7 @@
 // A parser set and a vocabulary to the tokens that may come next, one token at a time.
 //
-// By definition: a token may come where the parser, given its bytes or its id, does not die. Cost: a
-// step for every byte of the vocabulary.
+// By definition: a token may come where the parser, given its bytes or its id, does not die. Cost:
+// a step for every byte of the vocabulary.
 #include "oracle/masks.h"
 
 #include <optional>

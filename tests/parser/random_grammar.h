@@ -39,7 +39,8 @@ class TextSets {
     Set out;
     for (size_t i = x._Find_first(); i < kCount; i = x._Find_next(i)) {
       const size_t room = kMaxText - Texts()[i].size();
-      for (size_t j = y._Find_first(); j < kCount && Texts()[j].size() <= room; j = y._Find_next(j)) {
+      for (size_t j = y._Find_first(); j < kCount && Texts()[j].size() <= room;
+           j = y._Find_next(j)) {
         // Indices are binary numbers behind a leading one, less one.
         out.set(((i + 1) << Texts()[j].size()) + (j + 1) - (size_t{1} << Texts()[j].size()) - 1);
       }
@@ -104,7 +105,8 @@ class RandomGrammar {
     Expression e{.kind = kind < 12 ? Kind::kSequence : kind < 17 ? Kind::kChoice : Kind::kRepeat};
     const size_t parts = e.kind == Kind::kRepeat ? 1 : 1 + random_() % 3;
     for (size_t i = 0; i < parts; ++i) e.parts.push_back(Random(depth - 1, rules));
-    constexpr int64_t kBounds[][2] = {{0, kUnbounded}, {1, kUnbounded}, {0, 1}, {2, 3}, {0, 3}, {1, 5}};
+    constexpr int64_t kBounds[][2] = {{0, kUnbounded}, {1, kUnbounded}, {0, 1},
+                                      {2, 3},          {0, 3},          {1, 5}};
     const auto& bounds = kBounds[random_() % std::size(kBounds)];
     e.min = bounds[0];
     e.max = bounds[1];
@@ -124,7 +126,8 @@ class RandomGrammar {
     Language out;
     out.productive = true;
     out.words.set(TextSets::IndexOf(text));
-    for (size_t n = 0; n <= text.size(); ++n) out.prefixes.set(TextSets::IndexOf(text.substr(0, n)));
+    for (size_t n = 0; n <= text.size(); ++n)
+      out.prefixes.set(TextSets::IndexOf(text.substr(0, n)));
     return out;
   }
 

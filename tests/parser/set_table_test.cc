@@ -58,9 +58,8 @@ std::string Times(std::string_view text, size_t n) {
 // ---- kinds of recursion ----
 
 TEST(SetTable, LeftRecursion) {
-  World w = Rule([](auto& b, NodeId s) {
-    return b.Choice({b.Bytes("n"), b.Sequence({s, b.Bytes("+n")})});
-  });
+  World w = Rule(
+      [](auto& b, NodeId s) { return b.Choice({b.Bytes("n"), b.Sequence({s, b.Bytes("+n")})}); });
   EXPECT_TRUE(w.Accepts("n+n+n"));
   EXPECT_FALSE(w.Accepts("n+"));
   EXPECT_TRUE(w.Viable("n+"));
@@ -94,7 +93,8 @@ TEST(SetTable, Palindromes) {
 TEST(SetTable, AmbiguousSums) {
   World w = Rule([](auto& b, NodeId s) {
     return b.Choice({b.Bytes("n"), b.Sequence({s, b.Bytes("+"), s}),
-                     b.Sequence({s, b.Bytes("*"), s}), b.Sequence({b.Bytes("("), s, b.Bytes(")")})});
+                     b.Sequence({s, b.Bytes("*"), s}),
+                     b.Sequence({b.Bytes("("), s, b.Bytes(")")})});
   });
   EXPECT_TRUE(w.Accepts("n+n*(n+n)*n"));
   EXPECT_FALSE(w.Accepts("n+n*(n+n*n"));
@@ -121,15 +121,15 @@ TEST(SetTable, CyclesOfRules) {
   World same = Rule([](auto& b, NodeId s) { return b.Choice({s, b.Bytes("a")}); });
   EXPECT_TRUE(same.Accepts("a"));
   EXPECT_FALSE(same.Viable("aa"));
-  World twice = Rule([](auto& b, NodeId s) {
-    return b.Choice({b.Sequence({s, s}), b.Bytes("a"), b.Empty()});
-  });
+  World twice = Rule(
+      [](auto& b, NodeId s) { return b.Choice({b.Sequence({s, s}), b.Bytes("a"), b.Empty()}); });
   for (size_t n : {0, 1, 2, 7, 40}) EXPECT_TRUE(twice.Accepts(Times("a", n)));
   EXPECT_FALSE(twice.Viable("ab"));
   World mutual([](GrammarBuilder& b) {
     const RuleId p = b.AddRule("p"), q = b.AddRule("q");
     b.SetBody(p, b.Choice({b.Rule(q), b.Sequence({b.Rule(q), b.Rule(p)}), b.Empty()}));
-    b.SetBody(q, b.Choice({b.Rule(p), b.Bytes("a"), b.Sequence({b.Rule(q), b.Bytes("b"), b.Rule(p)})}));
+    b.SetBody(
+        q, b.Choice({b.Rule(p), b.Bytes("a"), b.Sequence({b.Rule(q), b.Bytes("b"), b.Rule(p)})}));
     return p;
   });
   EXPECT_TRUE(mutual.Accepts(""));
@@ -141,8 +141,10 @@ TEST(SetTable, CyclesOfRules) {
 TEST(SetTable, ALongListOfRightRecursionTakesFewSets) {
   World w([](GrammarBuilder& b) {
     const RuleId list = b.AddRule("list"), item = b.AddRule("item");
-    b.SetBody(item, b.Choice({b.Bytes("x"), b.Sequence({b.Bytes("["), b.Rule(list), b.Bytes("]")})}));
-    b.SetBody(list, b.Choice({b.Rule(item), b.Sequence({b.Rule(item), b.Bytes(","), b.Rule(list)})}));
+    b.SetBody(item,
+              b.Choice({b.Bytes("x"), b.Sequence({b.Bytes("["), b.Rule(list), b.Bytes("]")})}));
+    b.SetBody(list,
+              b.Choice({b.Rule(item), b.Sequence({b.Rule(item), b.Bytes(","), b.Rule(list)})}));
     return list;
   });
   SetId set = w.start();
@@ -208,7 +210,8 @@ TEST(SetTable, RandomGrammarsAcceptTheirLanguage) {
       if (!language.words[i] && 2 * i + 2 < TextSets::kCount) {
         const bool a = language.prefixes[2 * i + 1], b = language.prefixes[2 * i + 2];
         if (a != b) forced = a ? 'a' : 'b';
-        ASSERT_EQ(w.sets().ForcedByte(sets[i]), forced) << grammar.ToString() << TextSets::Texts()[i];
+        ASSERT_EQ(w.sets().ForcedByte(sets[i]), forced)
+            << grammar.ToString() << TextSets::Texts()[i];
       }
     }
     ++checked;
@@ -273,16 +276,16 @@ TEST(SetTable, ForcedBytes) {
   });
   auto forced = [&](std::string_view text) { return w.sets().ForcedByte(w.After(text)); };
   EXPECT_EQ(forced(""), '{');
-  EXPECT_EQ(forced("{\""), 'a');          // \u0061 only spells it otherwise
+  EXPECT_EQ(forced("{\""), 'a');  // \u0061 only spells it otherwise
   EXPECT_EQ(forced("{\"a"), '/');
-  EXPECT_EQ(forced("{\"a/"), '\\');       // a line feed has no plain spelling
+  EXPECT_EQ(forced("{\"a/"), '\\');            // a line feed has no plain spelling
   EXPECT_EQ(forced("{\"a/\\"), std::nullopt);  // \n or \u000a
   EXPECT_EQ(forced("{\"a/\\n"), '"');
   EXPECT_EQ(forced("{\"a/\\n\":"), std::nullopt);  // may end here
   EXPECT_EQ(forced("{\"a/\\n\":t"), 'r');
   EXPECT_EQ(forced("{\"a/\\n\":tr"), std::nullopt);
   EXPECT_EQ(forced("{\"a/\\n\":tru"), 'e');
-  EXPECT_EQ(forced("{\"\\"), 'u');        // no other escape stands for an a
+  EXPECT_EQ(forced("{\"\\"), 'u');  // no other escape stands for an a
   EXPECT_EQ(forced("{\"\\u006"), '1');
 }
 
@@ -327,7 +330,8 @@ TEST(SetTable, TokensByIdByBytesAndBoth) {
 
 TEST(SetTable, TokensInsideRecursion) {
   World w = Rule([](auto& b, NodeId s) {
-    return b.Choice({b.Bytes("x"), b.Sequence({b.Tokens({{1}, false}), s, b.Tokens({{2}, false})})});
+    return b.Choice(
+        {b.Bytes("x"), b.Sequence({b.Tokens({{1}, false}), s, b.Tokens({{2}, false})})});
   });
   SetTable& s = w.sets();
   SetId set = w.start();

@@ -171,13 +171,21 @@ def test_stubs_agree_with_the_module():
             continue
         if function.name in ("__eq__", "__hash__"):
             continue
-        runtime = inspect.signature(getattr(getattr(_core, owner) if owner else _core, function.name))
+        runtime = inspect.signature(
+            getattr(getattr(_core, owner) if owner else _core, function.name)
+        )
         arguments = function.args
         names = [a.arg for a in arguments.posonlyargs + arguments.args]
         names += [a.arg for a in arguments.kwonlyargs]
         names += [a.arg for a in (arguments.vararg, arguments.kwarg) if a]
         assert sorted(runtime.parameters) == sorted(names), (owner, function.name)
-    for name in ("TokenizerInfo", "Grammar", "CompiledGrammar", "GrammarCompiler", "GrammarMatcher"):
+    for name in (
+        "TokenizerInfo",
+        "Grammar",
+        "CompiledGrammar",
+        "GrammarCompiler",
+        "GrammarMatcher",
+    ):
         for key in vars(getattr(_core, name)):
             if not key.startswith("_"):
                 assert (name, key) in described, f"{name}.{key} is missing from the stubs"

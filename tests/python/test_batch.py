@@ -92,7 +92,10 @@ def test_duplicates_are_named(matchers):
 def test_accept(matchers, stop):
     two = [matchers[0], matchers[1]]
     assert BatchGrammarMatcher.batch_accept_token(two, [ord("a"), ord("a")]) == [True, False]
-    assert BatchGrammarMatcher.batch_accept_token(two, numpy.array([stop, 1 << 40])) == [False, False]
+    assert BatchGrammarMatcher.batch_accept_token(two, numpy.array([stop, 1 << 40])) == [
+        False,
+        False,
+    ]
     assert BatchGrammarMatcher.batch_accept_string(two, ["b", b"12"]) == [True, True]
     assert BatchGrammarMatcher.batch_accept_token(two, [stop, stop]) == [True, True]
     assert [matcher.is_terminated() for matcher in two] == [True, True]

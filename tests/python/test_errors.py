@@ -25,8 +25,16 @@ def test_errors_pickle():
 @pytest.mark.parametrize(
     "make, kind, code",
     [
-        (lambda: grammask.Grammar.from_ebnf('root ::= "a'), grammask.GrammarError, "invalid_argument"),
-        (lambda: grammask.Grammar.from_ebnf("root ::= a"), grammask.GrammarError, "invalid_argument"),
+        (
+            lambda: grammask.Grammar.from_ebnf('root ::= "a'),
+            grammask.GrammarError,
+            "invalid_argument",
+        ),
+        (
+            lambda: grammask.Grammar.from_ebnf("root ::= a"),
+            grammask.GrammarError,
+            "invalid_argument",
+        ),
         (
             lambda: grammask.Grammar.from_ebnf('root ::= "a"', root_rule_name="b"),
             grammask.GrammarError,

@@ -71,7 +71,18 @@ def test_accept_string_is_one_step_and_atomic(matcher_of):
 
 def test_masks_equal_trial(compiler, tokens):
     matcher = grammask.GrammarMatcher(compiler.compile_json_schema(JSON_SCHEMA))
-    for text in ("", "{", '"name', '": "x', 'y\\', 'n"', ', "flag": ', "true", ', "list": [1', "2]}"):
+    for text in (
+        "",
+        "{",
+        '"name',
+        '": "x',
+        'y\\',
+        'n"',
+        ', "flag": ',
+        "true",
+        ', "list": [1',
+        "2]}",
+    ):
         assert matcher.accept_string(text)
         assert allowed_ids(matcher, len(tokens)) == ids_by_trial(matcher, len(tokens))
     assert matcher.is_completed()
@@ -81,7 +92,9 @@ def test_fill_returns_whether_anything_is_refused(stop):
     info = grammask.TokenizerInfo(["a", "b", "</s>"], stop_token_ids=[2])
     mask = numpy.zeros((1, 1), dtype=numpy.int32)
     compiler = grammask.GrammarCompiler(info)
-    assert grammask.GrammarMatcher(compiler.compile_regex("a*")).fill_next_token_bitmask(mask) is True
+    assert (
+        grammask.GrammarMatcher(compiler.compile_regex("a*")).fill_next_token_bitmask(mask) is True
+    )
     assert mask[0, 0] & 7 == 0b101
     free = grammask.GrammarMatcher(compiler.compile_regex("[ab]*"))
     assert free.fill_next_token_bitmask(mask) is False

@@ -191,7 +191,15 @@ def test_every_route_sees_a_torch_tensor_alike(route):
         pytest.skip("this torch offers no DLPack exchange table")
     base = torch.zeros((4, 10))
     for dtype in ("int32", "float16", "bfloat16", "float32", "float64", "int64"):
-        for tensor in (base, base[1:], base[:, 2:], base[::2, ::3], base[0], base[0, 0], base[None]):
+        for tensor in (
+            base,
+            base[1:],
+            base[:, 2:],
+            base[::2, ::3],
+            base[0],
+            base[0, 0],
+            base[None],
+        ):
             tensor = tensor.to(getattr(torch, dtype)) if dtype != "float32" else tensor
             found = _core._describe_tensor(tensor, route)
             assert found["dtype"] == (dtype if dtype != "int64" else "other")

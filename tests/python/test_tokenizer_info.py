@@ -9,7 +9,12 @@ from grammask import TokenizerInfo, VocabType
 
 
 def test_bytes_and_str_entries():
-    assert TokenizerInfo(["a", b"\xff", "é", ""]).decoded_vocab == [b"a", b"\xff", "é".encode(), b""]
+    assert TokenizerInfo(["a", b"\xff", "é", ""]).decoded_vocab == [
+        b"a",
+        b"\xff",
+        "é".encode(),
+        b"",
+    ]
     assert TokenizerInfo(("a",)).decoded_vocab == [b"a"]
     assert TokenizerInfo([]).vocab_size == 0
 

@@ -3,8 +3,8 @@
 // Types never overlap, so each operation goes type by type over unions of cases: an intersection
 // meets every case of one side with every case of the other, a complement meets the complements of
 // all cases. {minLength:2} has the cases any-number, string 2.., any-array...; its complement is
-// string ..1. Cost: the product of the numbers of cases, counted against max_schema_steps; arrays and
-// objects: algebra_arrays.cc, algebra_objects.cc.
+// string ..1. Cost: the product of the numbers of cases, counted against max_schema_steps; arrays
+// and objects: algebra_arrays.cc, algebra_objects.cc.
 //
 // Tests: tests/grammar/json_schema_test.cc.
 #include "grammar/json_schema/algebra.h"

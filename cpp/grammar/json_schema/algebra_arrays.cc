@@ -1,10 +1,10 @@
 // Sets of arrays: intersection and complement.
 //
-// Two arrays meet position by position: prefix with prefix, what is beyond with the other's rest. An
-// element outside a set of arrays is told by what it violates: it is too short, too long, or some
-// element is outside its schema; each is a case. The complement of [integer; string...] has "element
-// 0 is no integer" and "some element from 1 on is no string". Cost: linear in the prefix for each
-// case.
+// Two arrays meet position by position: prefix with prefix, what is beyond with the other's rest.
+// An element outside a set of arrays is told by what it violates: it is too short, too long, or
+// some element is outside its schema; each is a case. The complement of [integer; string...] has
+// "element 0 is no integer" and "some element from 1 on is no string". Cost: linear in the prefix
+// for each case.
 //
 // Tests: tests/grammar/json_schema_test.cc.
 #include <algorithm>
@@ -75,8 +75,9 @@ Status Algebra::Meet(const ArraySet& a, const ArraySet& b, std::vector<ArraySet>
 
 Status Algebra::Outside(const ArraySet& set, std::vector<ArraySet>* out) {
   if (set.unique) {
-    return Unsupported("an array with equal elements, which is what the complement of uniqueItems "
-                       "asks for, is not supported");
+    return Unsupported(
+        "an array with equal elements, which is what the complement of uniqueItems "
+        "asks for, is not supported");
   }
   auto add = [&](ArraySet c) {
     if (Simplify(&c)) out->push_back(std::move(c));
@@ -95,9 +96,7 @@ Status Algebra::Outside(const ArraySet& set, std::vector<ArraySet>* out) {
   }
   std::vector<ExprId> free(length, kAnything);
   if (set.rest != kAnything && set.max > static_cast<int64_t>(length)) {
-    add({.prefix = free,
-         .min = static_cast<int64_t>(length) + 1,
-         .some = {pool_.Not(set.rest)}});
+    add({.prefix = free, .min = static_cast<int64_t>(length) + 1, .some = {pool_.Not(set.rest)}});
   }
   for (ExprId some : set.some) add({.prefix = free, .rest = pool_.Not(some)});
   return {};

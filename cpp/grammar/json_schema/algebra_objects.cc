@@ -3,8 +3,9 @@
 // Two objects meet key by key: a key that either names is named in both, with the value that the
 // other asks of it, be it as a named or as an extra key. An object outside a set is told by what it
 // violates: a required key is missing or has a wrong value, an optional one has, some extra key
-// has a wrong name or value, there are too few or too many members; each is a case. The complement of
-// {a: integer} required is "no a" and "a that is no integer". Cost: linear in the keys for each case.
+// has a wrong name or value, there are too few or too many members; each is a case. The complement
+// of {a: integer} required is "no a" and "a that is no integer". Cost: linear in the keys for each
+// case.
 //
 // Tests: tests/grammar/json_schema_test.cc.
 #include <algorithm>
@@ -195,8 +196,9 @@ StatusOr<ObjectSet> Algebra::WithoutExtra(const ObjectSet& set, const ObjectSet:
   if (some.key != kAnything) {
     // Only the names decide: then no extra key may have such a name. But `names` speaks of the
     // named keys too, which must be left alone.
-    return Unsupported("an object none of whose keys outside a list has certain names and values "
-                       "is not supported");
+    return Unsupported(
+        "an object none of whose keys outside a list has certain names and values "
+        "is not supported");
   }
   if (some.match.empty() && some.no_match.empty()) {
     out.rest = wrong;
@@ -207,8 +209,9 @@ StatusOr<ObjectSet> Algebra::WithoutExtra(const ObjectSet& set, const ObjectSet:
     for (PatternId p : some.no_match) group.patterns.push_back({p, kAnything});
     out.groups.push_back(std::move(group));
   } else {
-    return Unsupported("the complement of a condition on keys that match some patterns and not "
-                       "others is not supported");
+    return Unsupported(
+        "the complement of a condition on keys that match some patterns and not "
+        "others is not supported");
   }
   return out;
 }

@@ -133,8 +133,8 @@ Status NotANumber(std::string_view text) {
 }  // namespace
 
 Decimal::Decimal(int64_t value) : negative_(value < 0) {
-  uint64_t magnitude = negative_ ? uint64_t{0} - static_cast<uint64_t>(value)
-                                 : static_cast<uint64_t>(value);
+  uint64_t magnitude =
+      negative_ ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
   digits_ = DigitsOf(magnitude);
   while (!digits_.empty() && digits_.back() == '0') {
     digits_.pop_back();
@@ -273,8 +273,8 @@ std::optional<Decimal> Decimal::Multiply(const Decimal& a, const Decimal& b) {
   for (size_t i = a.digits_.size(); i-- > 0;) {
     uint32_t carry = 0;
     for (size_t j = b.digits_.size(); j-- > 0;) {
-      carry += product[i + j + 1] +
-               static_cast<uint32_t>((a.digits_[i] - '0') * (b.digits_[j] - '0'));
+      carry +=
+          product[i + j + 1] + static_cast<uint32_t>((a.digits_[i] - '0') * (b.digits_[j] - '0'));
       product[i + j + 1] = carry % 10;
       carry /= 10;
     }

@@ -1,10 +1,11 @@
 // Sets of values to rules.
 //
-// The texts of a set are a choice between the literals, one rule for its numbers, a rule for each case
-// of strings, and the containers; a set with containers becomes a rule of its own, named before its
-// body is made, so that recursion is a reference and depth costs no stack: bodies wait on a list. The
-// set {null, string 1..} is ("null" | string) with string ::= "\"" char char* "\"". Equal bodies share
-// a rule. Linear in the sets, but for what strings and numbers cost (strings.h, numbers.h).
+// The texts of a set are a choice between the literals, one rule for its numbers, a rule for each
+// case of strings, and the containers; a set with containers becomes a rule of its own, named
+// before its body is made, so that recursion is a reference and depth costs no stack: bodies wait
+// on a list. The set {null, string 1..} is ("null" | string) with string ::= "\"" char char* "\"".
+// Equal bodies share a rule. Linear in the sets, but for what strings and numbers cost (strings.h,
+// numbers.h).
 //
 // Objects: emit_objects.cc. Arrays: emit_arrays.cc. Tests: tests/grammar/json_schema_test.cc.
 #include "grammar/json_schema/emit.h"
@@ -123,8 +124,7 @@ StatusOr<NodeId> SchemaEmitter::Numbers(const std::vector<NumberSet>& sets) {
   for (const NumberSet& set : sets) {
     if (const Decimal* single = Single(set)) {
       if (set.Contains(*single)) {
-        alternatives.push_back(
-            EmitNumberValue(&builder_, *single, normaliser_.SourceOf(*single)));
+        alternatives.push_back(EmitNumberValue(&builder_, *single, normaliser_.SourceOf(*single)));
       }
       continue;
     }
@@ -152,8 +152,8 @@ NodeId SchemaEmitter::RuleFor(NodeId body, std::string_view name) {
   return it->second;
 }
 
-// States are what conditions have been met and, as far as it matters, how many elements are written;
-// each element goes on to the state with any of the conditions that are left met by it.
+// States are what conditions have been met and, as far as it matters, how many elements are
+// written; each element goes on to the state with any of the conditions that are left met by it.
 StatusOr<NodeId> SchemaEmitter::List(const ListSpec& spec) {
   uint32_t all = (uint32_t{1} << spec.conditions) - 1;
   std::vector<NodeId> elements(all + 1);

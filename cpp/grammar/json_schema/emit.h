@@ -19,8 +19,8 @@
 namespace grammask::internal {
 
 // Adds rules to a builder: one for each set of values that holds arrays or objects, shared by all
-// places that ask for it, and one for each kind of string and number. A rule ends at the last byte of
-// its value. Not thread-safe.
+// places that ask for it, and one for each kind of string and number. A rule ends at the last byte
+// of its value. Not thread-safe.
 class SchemaEmitter {
  public:
   SchemaEmitter(Normaliser* normaliser, GrammarBuilder* builder, const JsonSchemaOptions& options,
@@ -51,11 +51,12 @@ class SchemaEmitter {
   // for at least one.
   struct ListSpec {
     size_t conditions;  // at most kMaxConditions
-    // The element of which the conditions in the mask are true, at least; what comes after it included.
+    // The element of which the conditions in the mask are true, at least; what comes after it
+    // included.
     std::function<StatusOr<NodeId>(uint32_t mask)> element;
     NodeId comma, end;
-    bool leads;         // no comma before the first
-    int64_t min, max;   // elements
+    bool leads;        // no comma before the first
+    int64_t min, max;  // elements
   };
   static constexpr size_t kMaxConditions = 5;
   StatusOr<NodeId> List(const ListSpec& spec);

@@ -1,10 +1,10 @@
 // One case of arrays to a node.
 //
-// The elements of the prefix come one after another, those beyond the least number in nested optional
-// parts, and the rest repeats: with a prefix a, b and rest r, at least one, the elements are
-// a (end | ,b (,r)* end). Distinct elements (uniqueItems) are possible where all elements come from a
-// few literals: then a rule for each set of literals used so far offers those that are left. Linear
-// in the prefix; for distinct elements in the number of such sets, which is bounded.
+// The elements of the prefix come one after another, those beyond the least number in nested
+// optional parts, and the rest repeats: with a prefix a, b and rest r, at least one, the elements
+// are a (end | ,b (,r)* end). Distinct elements (uniqueItems) are possible where all elements come
+// from a few literals: then a rule for each set of literals used so far offers those that are left.
+// Linear in the prefix; for distinct elements in the number of such sets, which is bounded.
 //
 // Tests: tests/grammar/json_schema_test.cc.
 #include <algorithm>
@@ -48,8 +48,7 @@ StatusOr<NodeId> ArrayEmitter::AfterPrefix() {
   int64_t max = max_ == kUnbounded ? kUnbounded : max_ - length;
   if (!set_.some.empty()) return ListWithSome(false, min, max);
   GM_ASSIGN_OR_RETURN(NodeId rest, Element(set_.rest));
-  return builder_.Sequence(
-      {builder_.Repeat(builder_.Sequence({comma_, rest}), min, max), end_});
+  return builder_.Sequence({builder_.Repeat(builder_.Sequence({comma_, rest}), min, max), end_});
 }
 
 StatusOr<NodeId> ArrayEmitter::ListWithSome(bool leads, int64_t min, int64_t max) {

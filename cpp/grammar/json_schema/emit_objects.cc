@@ -28,8 +28,8 @@ struct Cube {
   friend bool operator==(Cube, Cube) = default;
 };
 
-// Covers the masks that have each value by as few conditions as is easily found. values[mask] is the
-// value of keys that match just the patterns in mask.
+// Covers the masks that have each value by as few conditions as is easily found. values[mask] is
+// the value of keys that match just the patterns in mask.
 std::vector<std::pair<Cube, ExprId>> CoverMasks(size_t patterns,
                                                 const std::vector<ExprId>& values) {
   uint32_t all = (uint32_t{1} << patterns) - 1;
@@ -120,7 +120,8 @@ StatusOr<std::vector<ObjectEmitter::Extra>> ObjectEmitter::Extras(uint32_t condi
   if (patterns.size() > kMaxPatterns) {
     return Unsupported("patternProperties: " + std::to_string(patterns.size()) +
                        " patterns that one object's keys may match in any combination are not "
-                       "supported; the most is " + std::to_string(kMaxPatterns));
+                       "supported; the most is " +
+                       std::to_string(kMaxPatterns));
   }
   std::vector<ExprId> values(size_t{1} << patterns.size());
   for (uint32_t mask = 0; mask < values.size(); ++mask) {
@@ -319,8 +320,8 @@ StatusOr<NodeId> ObjectEmitter::Run() {
   bool may_be_empty = set_.min == 0 && set_.some.empty();
   NodeId content = builder_.Nothing();
   if (max > 0 && e_.layout_.may_nest(depth_)) {
-    bool bounded = (extras ? max != kUnbounded : max < n) ||
-                   set_.min > std::max<int64_t>(required_, 1);
+    bool bounded =
+        (extras ? max != kUnbounded : max < n) || set_.min > std::max<int64_t>(required_, 1);
     StatusOr<NodeId> members = bounded ? Counted(set_.min, max) : Uncounted();
     GM_ASSIGN_OR_RETURN(content, std::move(members));
   }

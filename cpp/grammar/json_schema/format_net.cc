@@ -39,8 +39,8 @@ NodeId Dotted(FormatWriter& w, NodeId label, int64_t min_more, int64_t max_more)
 NodeId UnreservedLabel(FormatWriter& w) {
   NodeId a = w.In(kAlphanumeric), x = w.In("a-zA-Z0-9-"), dash = w.Text("-");
   NodeId inner = w.Rep(x, 0, kMaxLabel - 5);
-  NodeId third_and_more = w.Or({w.Seq({a, x, inner, a}), w.Seq({a, a}),
-                                w.Seq({dash, a, inner, a}), w.Seq({dash, a})});
+  NodeId third_and_more =
+      w.Or({w.Seq({a, x, inner, a}), w.Seq({a, a}), w.Seq({dash, a, inner, a}), w.Seq({dash, a})});
   return w.Seq({a, w.Opt(w.Or({a, w.Seq({x, a}), w.Seq({x, third_and_more})}))});
 }
 
@@ -82,19 +82,18 @@ struct UriCharacters {
   }
   NodeId Query(FormatWriter& w) const {
     CodePointSet set = unreserved.Union(FormatWriter::Set(kSubDelimiters));
-    return w.Or({w.In(set.Union(FormatWriter::Set(":@/?")).Union(extra_in_query)),
-                 PercentEncoded(w)});
+    return w.Or(
+        {w.In(set.Union(FormatWriter::Set(":@/?")).Union(extra_in_query)), PercentEncoded(w)});
   }
 };
 
 NodeId Authority(FormatWriter& w, const UriCharacters& characters) {
   NodeId user = w.Opt(w.Seq({w.Star(characters.Path(w, ":")), w.Text("@")}));
-  NodeId address_characters =
-      w.In(FormatWriter::Set(kUnreserved).Union(FormatWriter::Set(kSubDelimiters)).Union(
-          FormatWriter::Set(":")));
-  NodeId future =
-      w.Seq({w.Text("v"), HexDigits(w, 1, 1), w.Star(HexDigits(w, 1, 1)), w.Text("."),
-             w.Plus(address_characters)});
+  NodeId address_characters = w.In(FormatWriter::Set(kUnreserved)
+                                       .Union(FormatWriter::Set(kSubDelimiters))
+                                       .Union(FormatWriter::Set(":")));
+  NodeId future = w.Seq({w.Text("v"), HexDigits(w, 1, 1), w.Star(HexDigits(w, 1, 1)), w.Text("."),
+                         w.Plus(address_characters)});
   NodeId literal = w.Seq({w.Text("["), w.Or({WriteIpv6(w), future}), w.Text("]")});
   NodeId name = w.Star(characters.Path(w, ""));  // holds IPv4 addresses, too
   NodeId port = w.Opt(w.Seq({w.Text(":"), w.Star(w.In("0-9"))}));
@@ -118,9 +117,9 @@ CodePointSet PrivateCharacters() {
 
 NodeId WriteIpv4(FormatWriter& w) {
   NodeId digit = w.In("0-9");
-  NodeId octet = w.Or({digit, w.Seq({w.In("1-9"), digit}), w.Seq({w.Text("1"), digit, digit}),
-                       w.Seq({w.Text("2"), w.In("0-4"), digit}),
-                       w.Seq({w.Text("25"), w.In("0-5")})});
+  NodeId octet =
+      w.Or({digit, w.Seq({w.In("1-9"), digit}), w.Seq({w.Text("1"), digit, digit}),
+            w.Seq({w.Text("2"), w.In("0-4"), digit}), w.Seq({w.Text("25"), w.In("0-5")})});
   return Dotted(w, octet, 3, 3);
 }
 
@@ -146,20 +145,18 @@ NodeId WriteHostname(FormatWriter& w, bool international) {
 }
 
 NodeId WriteEmail(FormatWriter& w, bool international) {
-  CodePointSet beyond_ascii =
-      international ? CodePointSet{{0xA0, 0x10FFFF}} : CodePointSet();
+  CodePointSet beyond_ascii = international ? CodePointSet{{0xA0, 0x10FFFF}} : CodePointSet();
   CodePointSet atom = FormatWriter::Set("a-zA-Z0-9!#$%&'*+/=?^_`{|}~-").Union(beyond_ascii);
   NodeId dot_string = Dotted(w, w.Plus(w.In(atom)), 0, kUnbounded);
   CodePointSet plain{{0x20, 0x21}, {0x23, 0x5B}, {0x5D, 0x7E}};
-  NodeId quoted_character =
-      w.Or({w.In(plain.Union(beyond_ascii)),
-            w.Seq({w.Text("\\"), w.In(CodePointSet{{0x20, 0x7E}})})});
+  NodeId quoted_character = w.Or(
+      {w.In(plain.Union(beyond_ascii)), w.Seq({w.Text("\\"), w.In(CodePointSet{{0x20, 0x7E}})})});
   NodeId quoted = w.Seq({w.Text("\""), w.Star(quoted_character), w.Text("\"")});
   NodeId label = international ? w.Or({UnreservedLabel(w), InternationalLabel(w)}) : Label(w);
-  NodeId literal = w.Seq({w.Text("["), w.Or({WriteIpv4(w), w.Seq({w.Text("IPv6:"), WriteIpv6(w)})}),
-                          w.Text("]")});
-  return w.Seq({w.Or({dot_string, quoted}), w.Text("@"),
-                w.Or({Dotted(w, label, 0, kUnbounded), literal})});
+  NodeId literal = w.Seq(
+      {w.Text("["), w.Or({WriteIpv4(w), w.Seq({w.Text("IPv6:"), WriteIpv6(w)})}), w.Text("]")});
+  return w.Seq(
+      {w.Or({dot_string, quoted}), w.Text("@"), w.Or({Dotted(w, label, 0, kUnbounded), literal})});
 }
 
 NodeId WriteUri(FormatWriter& w, bool reference, bool international) {
@@ -178,29 +175,25 @@ NodeId WriteUri(FormatWriter& w, bool reference, bool international) {
   NodeId query = w.Opt(w.Seq({w.Text("?"), w.Star(characters.Query(w))}));
   UriCharacters in_fragment{characters.unreserved, {}};
   NodeId fragment = w.Opt(w.Seq({w.Text("#"), w.Star(in_fragment.Query(w))}));
-  NodeId with_scheme = w.Seq(
-      {scheme, w.Or({network, absolute, w.Seq({segment, segments}), w.Empty()})});
+  NodeId with_scheme =
+      w.Seq({scheme, w.Or({network, absolute, w.Seq({segment, segments}), w.Empty()})});
   if (!reference) return w.Seq({with_scheme, query, fragment});
   // Without a scheme, a colon in the first segment would make it one.
   NodeId no_scheme = w.Seq({w.Plus(characters.Path(w, "@")), segments});
-  return w.Seq(
-      {w.Or({with_scheme, network, absolute, no_scheme, w.Empty()}), query, fragment});
+  return w.Seq({w.Or({with_scheme, network, absolute, no_scheme, w.Empty()}), query, fragment});
 }
 
 NodeId WriteUriTemplate(FormatWriter& w) {
-  CodePointSet characters{{0x21, 0x21}, {0x23, 0x24}, {0x26, 0x3B}, {0x3D, 0x3D},
-                          {0x3F, 0x5B}, {0x5D, 0x5D}, {0x5F, 0x5F}, {0x61, 0x7A},
-                          {0x7E, 0x7E}};
+  CodePointSet characters{{0x21, 0x21}, {0x23, 0x24}, {0x26, 0x3B}, {0x3D, 0x3D}, {0x3F, 0x5B},
+                          {0x5D, 0x5D}, {0x5F, 0x5F}, {0x61, 0x7A}, {0x7E, 0x7E}};
   characters = characters.Union(InternationalCharacters()).Union(PrivateCharacters());
   NodeId literal = w.Or({w.In(characters), PercentEncoded(w)});
   NodeId name_character = w.Or({w.In("a-zA-Z0-9_"), PercentEncoded(w)});
-  NodeId name = w.Seq({w.In("a-zA-Z0-9_"),
-                       w.Star(w.Seq({w.Opt(w.Text(".")), name_character}))});
+  NodeId name = w.Seq({w.In("a-zA-Z0-9_"), w.Star(w.Seq({w.Opt(w.Text(".")), name_character}))});
   NodeId prefix = w.Seq({w.Text(":"), w.In("1-9"), w.Rep(w.In("0-9"), 0, 2)});
   NodeId variable = w.Seq({name, w.Opt(w.Or({prefix, w.Text("*")}))});
   NodeId list = w.Seq({variable, w.Star(w.Seq({w.Text(","), variable}))});
-  NodeId expression =
-      w.Seq({w.Text("{"), w.Opt(w.In("+#./;?&")), list, w.Text("}")});
+  NodeId expression = w.Seq({w.Text("{"), w.Opt(w.In("+#./;?&")), list, w.Text("}")});
   return w.Star(w.Or({literal, expression}));
 }
 

@@ -21,16 +21,16 @@ constexpr int kMaxGroupDepth = 4;
 NodeId Escape(FormatWriter& w) {
   NodeId hex = w.In("0-9a-fA-F");
   NodeId itself = w.In("^$\\.*+?()[]{}|/-");
-  return w.Seq({w.Text("\\"),
-                w.Or({w.In("dDsSwWnrtfv"), itself, w.Seq({w.Text("x"), w.Times(hex, 2)}),
-                      w.Seq({w.Text("u"), w.Times(hex, 4)})})});
+  return w.Seq(
+      {w.Text("\\"), w.Or({w.In("dDsSwWnrtfv"), itself, w.Seq({w.Text("x"), w.Times(hex, 2)}),
+                           w.Seq({w.Text("u"), w.Times(hex, 4)})})});
 }
 
 // Ranges within the digits, the upper-case and the lower-case letters.
 NodeId ClassRange(FormatWriter& w) {
   std::vector<NodeId> ranges;
-  for (std::string_view set : {"0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-                               "abcdefghijklmnopqrstuvwxyz"}) {
+  for (std::string_view set :
+       {"0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"}) {
     for (size_t i = 0; i < set.size(); ++i) {
       ranges.push_back(w.Seq({w.Text(set.substr(i, 1)), w.Text("-"), w.In(set.substr(i))}));
     }
@@ -44,9 +44,8 @@ NodeId Class(FormatWriter& w) {
   NodeId later = w.In(FormatWriter::Set("]\\-").Complement());
   NodeId any = w.Or({Escape(w), ClassRange(w)});
   NodeId dash = w.Text("-");
-  NodeId members =
-      w.Or({w.Seq({dash, w.Star(w.Or({later, any}))}),
-            w.Seq({w.Or({first, any}), w.Star(w.Or({later, any})), w.Opt(dash)})});
+  NodeId members = w.Or({w.Seq({dash, w.Star(w.Or({later, any}))}),
+                         w.Seq({w.Or({first, any}), w.Star(w.Or({later, any})), w.Opt(dash)})});
   return w.Seq({w.Text("["), w.Opt(w.Text("^")), members, w.Text("]")});
 }
 
@@ -78,8 +77,8 @@ NodeId WriteRegex(FormatWriter& w) {
   for (int depth = 0; depth < kMaxGroupDepth; ++depth) {
     NodeId group = w.Seq({w.Text("("), w.Opt(w.Text("?:")), terms, w.Text(")")});
     NodeId lookahead = w.Seq({w.Text("(?"), w.In("=!"), terms, w.Text(")")});
-    terms = w.Star(
-        w.Or({w.Seq({w.Or({simple, group}), quantifier}), lookahead, anchor, w.Text("|")}));
+    terms =
+        w.Star(w.Or({w.Seq({w.Or({simple, group}), quantifier}), lookahead, anchor, w.Text("|")}));
   }
   return terms;
 }

@@ -19,10 +19,11 @@ NodeId Digit(FormatWriter& w) { return w.In("0-9"); }
 // 0001 to 9999.
 NodeId Year(FormatWriter& w) {
   NodeId nonzero = w.In("1-9"), digit = Digit(w), zero = w.Text("0");
-  return w.Or({w.Seq({nonzero, w.Times(digit, 3)}),
-               w.Seq({zero, w.Or({w.Seq({nonzero, w.Times(digit, 2)}),
-                                  w.Seq({zero, w.Or({w.Seq({nonzero, digit}),
-                                                     w.Seq({zero, nonzero})})})})})});
+  return w.Or(
+      {w.Seq({nonzero, w.Times(digit, 3)}),
+       w.Seq({zero,
+              w.Or({w.Seq({nonzero, w.Times(digit, 2)}),
+                    w.Seq({zero, w.Or({w.Seq({nonzero, digit}), w.Seq({zero, nonzero})})})})})});
 }
 
 NodeId LeapYear(FormatWriter& w) {
@@ -95,8 +96,7 @@ struct Format {
 constexpr Format kFormats[] = {
     {"date", Date},
     {"time", Time},
-    {"date-time",
-     [](FormatWriter& w) { return w.Seq({Date(w), w.In("Tt"), Time(w)}); }},
+    {"date-time", [](FormatWriter& w) { return w.Seq({Date(w), w.In("Tt"), Time(w)}); }},
     {"duration", Duration},
     {"email", [](FormatWriter& w) { return WriteEmail(w, false); }},
     {"idn-email", [](FormatWriter& w) { return WriteEmail(w, true); }},

@@ -147,14 +147,30 @@ Status JsonParser::ReadEscape(std::string* out) {
   size_t start = pos_ - 1;  // of the backslash
   char c = pos_ < source_.size() ? source_[pos_++] : '\0';
   switch (c) {
-    case '"': case '\\': case '/': *out += c; return {};
-    case 'b': *out += '\b'; return {};
-    case 'f': *out += '\f'; return {};
-    case 'n': *out += '\n'; return {};
-    case 'r': *out += '\r'; return {};
-    case 't': *out += '\t'; return {};
-    case 'u': break;
-    default: return Error(start, "invalid JSON: unknown escape in a string");
+    case '"':
+    case '\\':
+    case '/':
+      *out += c;
+      return {};
+    case 'b':
+      *out += '\b';
+      return {};
+    case 'f':
+      *out += '\f';
+      return {};
+    case 'n':
+      *out += '\n';
+      return {};
+    case 'r':
+      *out += '\r';
+      return {};
+    case 't':
+      *out += '\t';
+      return {};
+    case 'u':
+      break;
+    default:
+      return Error(start, "invalid JSON: unknown escape in a string");
   }
   GM_ASSIGN_OR_RETURN(uint32_t unit, ReadHex4());
   if (unit >= 0xD800 && unit < 0xDC00 && Take('\\')) {
@@ -311,8 +327,7 @@ void JsonParser::Close() {
     }
   } else {
     node.first = static_cast<uint32_t>(out_->members_.size());
-    out_->members_.insert(out_->members_.end(), children_.begin() + open.children,
-                          children_.end());
+    out_->members_.insert(out_->members_.end(), children_.begin() + open.children, children_.end());
     if (node.count > kSearchLimit) {
       for (size_t i = open.children; i < children_.size(); ++i) {
         out_->index_.try_emplace({id, children_[i].key}, children_[i].value);
@@ -344,10 +359,11 @@ Status JsonParser::Run() {
       if (static_cast<int>(open_.size()) >= limits_.max_nesting) {
         return ResourceExhausted(
             Error(pos_, "the schema is nested deeper than limits.max_nesting, " +
-                            std::to_string(limits_.max_nesting)).message());
+                            std::to_string(limits_.max_nesting))
+                .message());
       }
-      open_.push_back({object ? JsonKind::kObject : JsonKind::kArray,
-                       static_cast<uint32_t>(pos_), children_.size()});
+      open_.push_back({object ? JsonKind::kObject : JsonKind::kArray, static_cast<uint32_t>(pos_),
+                       children_.size()});
       out_->depth_ = std::max(out_->depth_, static_cast<int>(open_.size()));
       keys.push_back(key_);
       ++pos_;
@@ -421,9 +437,12 @@ std::string JsonDocument::Pointer(JsonId id) const {
       for (const JsonMember& m : members(up)) {
         if (m.value != at) continue;
         for (char c : m.key) {
-          if (c == '~') part += "~0";
-          else if (c == '/') part += "~1";
-          else part += c;
+          if (c == '~')
+            part += "~0";
+          else if (c == '/')
+            part += "~1";
+          else
+            part += c;
         }
         break;
       }

@@ -1,8 +1,8 @@
 // Patterns and keys to yes or no.
 //
 // A pattern is parsed to a regular node of JSON text at the first question, and the key, spelled
-// plainly, is matched against it (text_match.h); answers are kept. A constant number of hash look-ups
-// for a question asked before.
+// plainly, is matched against it (text_match.h); answers are kept. A constant number of hash
+// look-ups for a question asked before.
 //
 // Tests: tests/grammar/json_schema_test.cc.
 #include "grammar/json_schema/key_patterns.h"
@@ -15,8 +15,7 @@
 namespace grammask::internal {
 
 PatternId KeyPatterns::Intern(std::string_view pattern) {
-  auto [it, fresh] =
-      ids_.try_emplace(pattern, PatternId(static_cast<uint32_t>(texts_.size())));
+  auto [it, fresh] = ids_.try_emplace(pattern, PatternId(static_cast<uint32_t>(texts_.size())));
   if (fresh) {
     texts_.push_back(pattern);
     nodes_.push_back(builder_.Nothing());

@@ -1,7 +1,8 @@
 // Options about whitespace to the nodes that stand between JSON's tokens.
 //
-// Free whitespace follows every opening character, comma, colon and value inside a container, so that
-// each place where JSON allows it has it once. Fixed texts are those of Python's json.dumps: ", " and
+// Free whitespace follows every opening character, comma, colon and value inside a container, so
+// that each place where JSON allows it has it once. Fixed texts are those of Python's json.dumps:
+// ", " and
 // ": " by default, and with an indent a line break after each opening character and comma. With
 // indent 2, [1] at depth 0 is "[", "\n  ", 1, "\n", "]". Constant time, and a cached node for each
 // depth.
@@ -18,9 +19,9 @@ Layout::Layout(GrammarBuilder* builder, const JsonSchemaOptions& options, int ma
   if (any_whitespace_) {
     ByteSet blank;
     for (uint8_t b : {' ', '\t', '\n', '\r'}) blank.Add(b);
-    space_ = builder_.Repeat(builder_.ByteClass(blank), 0,
-                             options.max_whitespace_cnt ? std::max(0, *options.max_whitespace_cnt)
-                                                        : kUnbounded);
+    space_ = builder_.Repeat(
+        builder_.ByteClass(blank), 0,
+        options.max_whitespace_cnt ? std::max(0, *options.max_whitespace_cnt) : kUnbounded);
     colon_ = builder_.Sequence({space_, builder_.Bytes(":"), space_});
     after_ = space_;
     return;

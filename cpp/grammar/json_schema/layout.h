@@ -10,8 +10,8 @@
 
 namespace grammask::internal {
 
-// The nodes between the parts of arrays and objects. Depth counts the containers around a place: the
-// root value is at depth 0, its members are at depth 1.
+// The nodes between the parts of arrays and objects. Depth counts the containers around a place:
+// the root value is at depth 0, its members are at depth 1.
 class Layout {
  public:
   // `max_depth`: with an indent, how many containers may be open at once.

@@ -1,12 +1,12 @@
 // Expressions over schemas to sets of values.
 //
 // An expression is evaluated after the expressions that it applies to the same value: those that a
-// schema names in $ref, allOf, anyOf, oneOf, not, if and the like, or the parts of an And, Or or Not.
-// A stack of frames does it in post order; results are kept for good. What a schema says of elements
-// and members stays an expression, so that {"properties":{"a":{"$ref":"#"}}} is the object case
-// {a?: #} and evaluation ends. To see that cases are disjoint it may help to evaluate what members
-// hold: such questions nest to a bounded depth, and "not known" is an answer. Cost: one Combine for
-// each expression, linear in its keywords and in the cases it makes.
+// schema names in $ref, allOf, anyOf, oneOf, not, if and the like, or the parts of an And, Or or
+// Not. A stack of frames does it in post order; results are kept for good. What a schema says of
+// elements and members stays an expression, so that {"properties":{"a":{"$ref":"#"}}} is the object
+// case {a?: #} and evaluation ends. To see that cases are disjoint it may help to evaluate what
+// members hold: such questions nest to a bounded depth, and "not known" is an answer. Cost: one
+// Combine for each expression, linear in its keywords and in the cases it makes.
 //
 // One schema's keywords: schema_combiner.cc. Tests: tests/grammar/json_schema_test.cc.
 #include "grammar/json_schema/normalise.h"
@@ -99,7 +99,9 @@ Normaliser::Slot& Normaliser::SlotOf(ExprId expr) {
 StatusOr<std::vector<ExprId>> Normaliser::PartsOf(ExprId expr) {
   std::vector<ExprId> parts;
   switch (pool_.kind(expr)) {
-    case ExprKind::kTrue: case ExprKind::kFalse: case ExprKind::kValue:
+    case ExprKind::kTrue:
+    case ExprKind::kFalse:
+    case ExprKind::kValue:
       break;
     case ExprKind::kSchema: {
       GM_ASSIGN_OR_RETURN(const Schema* schema, tree_.Read(pool_.node(expr)));
@@ -112,7 +114,8 @@ StatusOr<std::vector<ExprId>> Normaliser::PartsOf(ExprId expr) {
         parts.push_back(pool_.kind(p) == ExprKind::kNot ? pool_.parts(p)[0] : p);
       }
       break;
-    case ExprKind::kOr: case ExprKind::kNot: {
+    case ExprKind::kOr:
+    case ExprKind::kNot: {
       std::span<const ExprId> list = pool_.parts(expr);
       parts.assign(list.begin(), list.end());
       break;
@@ -212,9 +215,12 @@ Status Normaliser::AtNearestSchema(ExprId expr, const Status& status) const {
 
 StatusOr<ValueSet> Normaliser::Combine(ExprId expr) {
   switch (pool_.kind(expr)) {
-    case ExprKind::kTrue: return ValueSet::All();
-    case ExprKind::kFalse: return ValueSet();
-    case ExprKind::kValue: return ValueOf(pool_.node(expr));
+    case ExprKind::kTrue:
+      return ValueSet::All();
+    case ExprKind::kFalse:
+      return ValueSet();
+    case ExprKind::kValue:
+      return ValueOf(pool_.node(expr));
     case ExprKind::kSchema: {
       GM_ASSIGN_OR_RETURN(const Schema* schema, tree_.Read(pool_.node(expr)));
       return SchemaCombiner(this, *schema, expr).Run();
@@ -286,9 +292,15 @@ StatusOr<ValueSet> Normaliser::ValueOf(JsonId node) {
 Status Normaliser::AddScalar(JsonId node, ValueSet* set) {
   const JsonDocument& d = tree_.document();
   switch (d.kind(node)) {
-    case JsonKind::kNull: set->null = true; break;
-    case JsonKind::kFalse: set->false_value = true; break;
-    case JsonKind::kTrue: set->true_value = true; break;
+    case JsonKind::kNull:
+      set->null = true;
+      break;
+    case JsonKind::kFalse:
+      set->false_value = true;
+      break;
+    case JsonKind::kTrue:
+      set->true_value = true;
+      break;
     case JsonKind::kString: {
       if (set->strings.empty()) {
         set->strings.emplace_back();
@@ -308,7 +320,9 @@ Status Normaliser::AddScalar(JsonId node, ValueSet* set) {
       set->numbers.push_back(NumberSet::Only(*std::move(value)));
       break;
     }
-    case JsonKind::kArray: case JsonKind::kObject: break;
+    case JsonKind::kArray:
+    case JsonKind::kObject:
+      break;
   }
   return {};
 }
@@ -322,8 +336,9 @@ std::string_view Normaliser::SourceOf(const Decimal& number) const {
 StatusOr<bool> Normaliser::KeyIn(ExprId expr, std::string_view key) {
   GM_ASSIGN_OR_RETURN(const ValueSet* set, TryEvaluate(expr));
   if (set == nullptr) {
-    return Unsupported("propertyNames leads back to the schema that it belongs to, or has no exact "
-                       "form");
+    return Unsupported(
+        "propertyNames leads back to the schema that it belongs to, or has no exact "
+        "form");
   }
   for (const StringSet& s : set->strings) {
     GM_ASSIGN_OR_RETURN(bool holds, patterns_.Contains(s, key));
@@ -345,8 +360,7 @@ StatusOr<std::vector<T>> Normaliser::SubtractCases(std::vector<T> a, const std::
     if (!touched.empty()) {
       GM_ASSIGN_OR_RETURN(std::vector<T> outside, algebra_.ComplementAll(std::vector<T>{minus}));
       for (const T& x : touched) {
-        GM_ASSIGN_OR_RETURN(std::vector<T> pieces,
-                            algebra_.MeetAll(std::vector<T>{x}, outside));
+        GM_ASSIGN_OR_RETURN(std::vector<T> pieces, algebra_.MeetAll(std::vector<T>{x}, outside));
         for (T& piece : pieces) {
           // Disjoint from itself: empty.
           GM_ASSIGN_OR_RETURN(bool empty, Disjoint(piece, piece));
@@ -428,8 +442,7 @@ StatusOr<bool> Normaliser::Empty(ExprId expr, int depth) {
   if (known.depth >= depth) return false;
   known.depth = depth;
   GM_ASSIGN_OR_RETURN(const ValueSet* set, TryEvaluate(expr));
-  if (set == nullptr || set->null || set->false_value || set->true_value ||
-      !set->numbers.empty()) {
+  if (set == nullptr || set->null || set->false_value || set->true_value || !set->numbers.empty()) {
     return false;
   }
   for (const StringSet& s : set->strings) {
@@ -489,9 +502,9 @@ std::string Normaliser::ExplainEmpty(ExprId expr) {
       if (!empty.ok() || !*empty) continue;
       auto inner = clashes_.find(n.value);
       return "the required property \"" + std::string(n.key) + "\" can have no value: " +
-             (inner != clashes_.end() ? inner->second
-                                      : "no value meets " +
-                                            pool_.ToString(n.value, tree_.document()));
+             (inner != clashes_.end()
+                  ? inner->second
+                  : "no value meets " + pool_.ToString(n.value, tree_.document()));
     }
   }
   return "no value meets " + where;

@@ -104,7 +104,7 @@ class Normaliser {
   std::vector<Slot> slots_;
   std::deque<ValueSet> sets_;
   std::vector<ExprId> expr_of_node_;  // kNoExpr where not known
-  int level_ = 0;   // nesting of evaluations
+  int level_ = 0;                     // nesting of evaluations
   // Emptiness as far as known: proved, or not proved with so much depth.
   struct Emptiness {
     bool proved = false;

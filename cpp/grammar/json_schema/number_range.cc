@@ -58,9 +58,7 @@ NodeId RangeWriter::DigitClass(int low, int high) {
       ByteSet::Range(static_cast<uint8_t>('0' + low), static_cast<uint8_t>('0' + high)));
 }
 
-NodeId RangeWriter::Zeros(int64_t min, int64_t max) {
-  return b_->Repeat(b_->Bytes("0"), min, max);
-}
+NodeId RangeWriter::Zeros(int64_t min, int64_t max) { return b_->Repeat(b_->Bytes("0"), min, max); }
 
 NodeId RangeWriter::NonzeroDigits() {
   return b_->Sequence({Zeros(0, kUnbounded), DigitClass(1, 9), Digits(0, kUnbounded)});
@@ -90,8 +88,8 @@ NodeId RangeWriter::NonzeroTail(int64_t digits) {
   }
   NodeId rest = b_->Sequence({point_, NonzeroDigits()});
   for (int64_t i = 0; i < digits; ++i) {
-    rest = b_->Choice({b_->Sequence({DigitClass(1, 9), AnyTail(i)}),
-                       b_->Sequence({b_->Bytes("0"), rest})});
+    rest = b_->Choice(
+        {b_->Sequence({DigitClass(1, 9), AnyTail(i)}), b_->Sequence({b_->Bytes("0"), rest})});
   }
   return rest;
 }
@@ -111,9 +109,8 @@ NodeId RangeWriter::FractionLow(const Bound& v, int64_t place) {
   }
   int64_t zeros = place - first;
   if (zeros == 0) return rest;
-  return b_->Choice(
-      {b_->Sequence({Zeros(0, zeros - 1), DigitClass(1, 9), Digits(0, kUnbounded)}),
-       b_->Sequence({Zeros(zeros, zeros), rest})});
+  return b_->Choice({b_->Sequence({Zeros(0, zeros - 1), DigitClass(1, 9), Digits(0, kUnbounded)}),
+                     b_->Sequence({Zeros(zeros, zeros), rest})});
 }
 
 // The same for "not above v (or equal, when open)". The text may end wherever digits of v remain:
@@ -149,8 +146,8 @@ NodeId RangeWriter::IntegerLow(const Bound& v, int64_t place) {
                                        : AnyTail(p);
   for (; p <= place; ++p) {
     int d = v.value.DigitAt(p);
-    rest = b_->Choice({b_->Sequence({DigitClass(d + 1, 9), AnyTail(p)}),
-                       b_->Sequence({DigitClass(d, d), rest})});
+    rest = b_->Choice(
+        {b_->Sequence({DigitClass(d + 1, 9), AnyTail(p)}), b_->Sequence({DigitClass(d, d), rest})});
   }
   return rest;
 }
@@ -161,13 +158,12 @@ NodeId RangeWriter::IntegerHigh(const Bound& v, int64_t place) {
   };
   if (v.value.exponent() > place || v.value.is_zero()) return zeros(place + 1);
   int64_t p = std::max<int64_t>(v.value.exponent(), 0);
-  NodeId rest = v.value.exponent() < 0
-                    ? b_->Optional(b_->Sequence({point_, FractionHigh(v, -1)}))
-                    : zeros(p);
+  NodeId rest =
+      v.value.exponent() < 0 ? b_->Optional(b_->Sequence({point_, FractionHigh(v, -1)})) : zeros(p);
   for (; p <= place; ++p) {
     int d = v.value.DigitAt(p);
-    rest = b_->Choice({b_->Sequence({DigitClass(0, d - 1), AnyTail(p)}),
-                       b_->Sequence({DigitClass(d, d), rest})});
+    rest = b_->Choice(
+        {b_->Sequence({DigitClass(0, d - 1), AnyTail(p)}), b_->Sequence({DigitClass(d, d), rest})});
   }
   return rest;
 }
@@ -193,28 +189,24 @@ NodeId RangeWriter::StoredDigits(const Decimal& value, int64_t from, int64_t to)
 
 // Both bounds have the same `length`, and low < high.
 NodeId RangeWriter::SameLength(const Bound& low, const Bound& high, int64_t length) {
-  int64_t place =
-      std::min(length - 1, std::max(FirstPlace(low.value), FirstPlace(high.value)));
+  int64_t place = std::min(length - 1, std::max(FirstPlace(low.value), FirstPlace(high.value)));
   while (low.value.DigitAt(place) == high.value.DigitAt(place)) --place;
   if (place < 0) {
-    return b_->Sequence(
-        {StoredDigits(low.value, length - 1, 0), SplitFraction(low, high, place)});
+    return b_->Sequence({StoredDigits(low.value, length - 1, 0), SplitFraction(low, high, place)});
   }
   int from = low.value.DigitAt(place), to = high.value.DigitAt(place);
-  NodeId fork =
-      b_->Choice({b_->Sequence({DigitClass(from + 1, to - 1), AnyTail(place)}),
-                  b_->Sequence({DigitClass(from, from), IntegerLow(low, place - 1)}),
-                  b_->Sequence({DigitClass(to, to), IntegerHigh(high, place - 1)})});
+  NodeId fork = b_->Choice({b_->Sequence({DigitClass(from + 1, to - 1), AnyTail(place)}),
+                            b_->Sequence({DigitClass(from, from), IntegerLow(low, place - 1)}),
+                            b_->Sequence({DigitClass(to, to), IntegerHigh(high, place - 1)})});
   return b_->Sequence({StoredDigits(low.value, length - 1, place + 1), fork});
 }
 
 // What may follow an integer part that both bounds share, when they differ first at `place` < 0.
 NodeId RangeWriter::SplitFraction(const Bound& low, const Bound& high, int64_t place) {
   int from = low.value.DigitAt(place), to = high.value.DigitAt(place);
-  NodeId fork =
-      b_->Choice({b_->Sequence({DigitClass(from + 1, to - 1), Digits(0, kUnbounded)}),
-                  b_->Sequence({DigitClass(from, from), FractionLow(low, place - 1)}),
-                  b_->Sequence({DigitClass(to, to), FractionHigh(high, place - 1)})});
+  NodeId fork = b_->Choice({b_->Sequence({DigitClass(from + 1, to - 1), Digits(0, kUnbounded)}),
+                            b_->Sequence({DigitClass(from, from), FractionLow(low, place - 1)}),
+                            b_->Sequence({DigitClass(to, to), FractionHigh(high, place - 1)})});
   // `after`: the first place from which `low` has only zeros left. Where that is above the fork,
   // the text may end from there on: it is then equal to `low`.
   int64_t after = std::min<int64_t>(low.value.is_zero() ? -1 : low.value.exponent() - 1, -1);
@@ -224,8 +216,8 @@ NodeId RangeWriter::SplitFraction(const Bound& low, const Bound& high, int64_t p
   int64_t zeros = after - place;
   NodeId through = b_->Sequence({Zeros(zeros, zeros), fork});
   if (after < -1) {
-    return b_->Sequence({point_, StoredDigits(low.value, -1, after + 1),
-                         b_->Choice({Zeros(0, zeros), through})});
+    return b_->Sequence(
+        {point_, StoredDigits(low.value, -1, after + 1), b_->Choice({Zeros(0, zeros), through})});
   }
   NodeId fraction = zeros == 0 ? through : b_->Choice({Zeros(1, zeros), through});
   return b_->Optional(b_->Sequence({point_, fraction}));
@@ -240,8 +232,7 @@ NodeId RangeWriter::Plain(const Range& range) {
       NodeId longer = b_->Sequence({DigitClass(1, 9), Digits(0, kUnbounded)});
       return b_->Sequence({b_->Choice({b_->Bytes("0"), longer}), any_fraction_});
     }
-    return b_->Choice(
-        {IntegerLow(low, low_length - 1), AnyLonger(low_length + 1, kUnbounded)});
+    return b_->Choice({IntegerLow(low, low_length - 1), AnyLonger(low_length + 1, kUnbounded)});
   }
   const Bound& high = *range.upper;
   int64_t high_length = IntegerLength(high.value);
@@ -285,8 +276,8 @@ NodeId RangeWriter::Scientific(const Range& range) {
   if (range.upper) {
     int64_t magnitude = range.upper->value.magnitude();
     last = magnitude - 1;
-    parts.push_back(b_->Sequence(
-        {Plain({one, mantissa(*range.upper)}), Exponent(magnitude, magnitude)}));
+    parts.push_back(
+        b_->Sequence({Plain({one, mantissa(*range.upper)}), Exponent(magnitude, magnitude)}));
   }
   parts.push_back(b_->Sequence({DigitClass(1, 9), any_fraction_, Exponent(first, last)}));
   return b_->Choice(parts);
@@ -316,8 +307,7 @@ NodeId RangeWriter::Exponent(std::optional<int64_t> low, std::optional<int64_t> 
   }
   if (!high || *high > 0) {
     int64_t from = low ? std::max<int64_t>(*low, 1) : 1;
-    parts.push_back(
-        b_->Sequence({b_->Optional(b_->Bytes("+")), ExponentDigits(from, high)}));
+    parts.push_back(b_->Sequence({b_->Optional(b_->Bytes("+")), ExponentDigits(from, high)}));
   }
   if (!low || *low < 0) {
     int64_t from = high ? std::max<int64_t>(-*high, 1) : 1;

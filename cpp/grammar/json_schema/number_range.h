@@ -46,8 +46,8 @@ class RangeWriter {
   NodeId Digits(int64_t min, int64_t max);  // \d{min,max}
   NodeId DigitClass(int low, int high);     // Nothing() when low > high
   NodeId Zeros(int64_t min, int64_t max);
-  NodeId NonzeroDigits();                   // \d*[1-9]\d*: not all zero
-  NodeId FractionZeros();                   // (\.0+)?
+  NodeId NonzeroDigits();  // \d*[1-9]\d*: not all zero
+  NodeId FractionZeros();  // (\.0+)?
 
  private:
   NodeId AnyTail(int64_t digits);

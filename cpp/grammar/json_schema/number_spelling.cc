@@ -51,8 +51,7 @@ class MultipleWriter {
     int64_t zeros = multiple_.exponent();
     if (zeros == 0) return IntegersOf(c);
     NodeId positive = c == 1 ? PositiveIntegers() : PositiveIntegersOf(c);
-    return b_.Choice(
-        {b_.Bytes("0"), b_.Sequence({positive, range_.Zeros(zeros, zeros)})});
+    return b_.Choice({b_.Bytes("0"), b_.Sequence({positive, range_.Zeros(zeros, zeros)})});
   }
 
   // Numbers with any fraction, the multiple being no integer: plain and some scientific notation.
@@ -72,8 +71,7 @@ class MultipleWriter {
   // d.ddd with at most 16 places and an exponent of at least 16: always an integer.
   static NodeId LargeScientific(RangeWriter& range) {
     GrammarBuilder& b = range.b();
-    NodeId fraction =
-        b.Optional(b.Sequence({b.Bytes("."), range.Digits(1, kScientificFrom)}));
+    NodeId fraction = b.Optional(b.Sequence({b.Bytes("."), range.Digits(1, kScientificFrom)}));
     return b.Sequence(
         {range.DigitClass(1, 9), fraction, range.Exponent(kScientificFrom, std::nullopt)});
   }
@@ -167,11 +165,10 @@ class MultipleWriter {
     }
     NodeId point = b_.Bytes(".");
     if (by_last_digit) {
-      return b_.Sequence({Before(leading), point, range_.Digits(first - 1, last - 1),
-                          LastDigits(divisor, true)});
+      return b_.Sequence(
+          {Before(leading), point, range_.Digits(first - 1, last - 1), LastDigits(divisor, true)});
     }
-    NodeId fraction =
-        b_.Sequence({point, range_.Digits(std::max<int64_t>(first, 1), last)});
+    NodeId fraction = b_.Sequence({point, range_.Digits(std::max<int64_t>(first, 1), last)});
     NodeId shape = b_.Sequence({Before(leading), first == 0 ? b_.Optional(fraction) : fraction});
     return divisor == 1 ? shape : b_.And({shape, b_.MultipleOf({divisor, 0})});
   }
@@ -204,7 +201,10 @@ Halves SplitAtZero(const NumberSet& set) {
 class SetWriter {
  public:
   SetWriter(GrammarBuilder* builder, const NumberSet& set, const NumberSpelling& spelling)
-      : set_(set), spelling_(spelling), halves_(SplitAtZero(set)), b_(*builder),
+      : set_(set),
+        spelling_(spelling),
+        halves_(SplitAtZero(set)),
+        b_(*builder),
         decimal_(builder, RangeWriter::Style::kDecimal),
         digits_(builder, RangeWriter::Style::kDigits) {}
 
@@ -286,8 +286,8 @@ class SetWriter {
   NodeId IntegersWithExponent() {
     ByteSet e = ByteSet::Of('e');
     e.Add('E');
-    NodeId exponent = b_.Sequence({b_.ByteClass(e), b_.Optional(b_.Bytes("+")),
-                                   decimal_.Digits(1, kUnbounded)});
+    NodeId exponent =
+        b_.Sequence({b_.ByteClass(e), b_.Optional(b_.Bytes("+")), decimal_.Digits(1, kUnbounded)});
     NodeId suffix = b_.Sequence({decimal_.FractionZeros(), b_.Optional(exponent)});
     return Signed([&](const Range& r) {
       NodeId spelled = b_.Sequence({digits_.Plain(r), suffix});
@@ -396,8 +396,7 @@ NodeId EmitNumberValue(GrammarBuilder* builder, const Decimal& value, std::strin
   RangeWriter writer(builder, RangeWriter::Style::kDecimal);
   if (value.is_zero()) {
     NodeId exponent = b.Optional(writer.Exponent(std::nullopt, std::nullopt));
-    return b.Sequence(
-        {b.Optional(b.Bytes("-")), b.Bytes("0"), writer.FractionZeros(), exponent});
+    return b.Sequence({b.Optional(b.Bytes("-")), b.Bytes("0"), writer.FractionZeros(), exponent});
   }
   NumberSet::Bound bound{value.Abs()};
   Range only{bound, bound};

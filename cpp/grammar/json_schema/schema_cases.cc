@@ -2,8 +2,8 @@
 //
 // {"minimum":0,"properties":{"a":{"type":"null"}},"required":["a","b"]} says number >= 0 and the
 // object {a: null; b: any; any...}. A name under `properties` that patterns match as well gets the
-// intersection; a name that is only required comes after those that `properties` lists. Linear in the
-// keywords, and in names times patterns.
+// intersection; a name that is only required comes after those that `properties` lists. Linear in
+// the keywords, and in names times patterns.
 //
 // Source: the validation specifications of drafts 4 to 2020-12. Tests:
 // tests/grammar/json_schema_test.cc.
@@ -21,14 +21,14 @@ StatusOr<Decimal> SchemaCombiner::Number(Keyword keyword) {
   return value;
 }
 
-// A count. An upper bound beyond limits.max_repeat stands for "no bound": no text that is short enough
-// to be written can tell them apart.
+// A count. An upper bound beyond limits.max_repeat stands for "no bound": no text that is short
+// enough to be written can tell them apart.
 StatusOr<int64_t> SchemaCombiner::Count(Keyword keyword) {
   GM_ASSIGN_OR_RETURN(Decimal value, Number(keyword));
   if (!value.IsInteger()) {
-    return Error(StatusCode::kInvalidArgument, keyword,
-                 "must be a whole number from 0 up, not " +
-                     document_.Excerpt(*schema_.Get(keyword)));
+    return Error(
+        StatusCode::kInvalidArgument, keyword,
+        "must be a whole number from 0 up, not " + document_.Excerpt(*schema_.Get(keyword)));
   }
   std::optional<int64_t> count = value.ToInt64();
   if (count && *count <= n_.limits_.max_repeat) return int64_t{*count};
@@ -42,9 +42,8 @@ StatusOr<NumberSet> SchemaCombiner::Numbers() {
   NumberSet set;
   if (!(schema_.types & kTypeNumber)) set.kind = NumberSet::Kind::kIntegers;
   bool conditions = false;
-  for (auto [inclusive, exclusive] :
-       {std::pair(Keyword::kMinimum, Keyword::kExclusiveMinimum),
-        std::pair(Keyword::kMaximum, Keyword::kExclusiveMaximum)}) {
+  for (auto [inclusive, exclusive] : {std::pair(Keyword::kMinimum, Keyword::kExclusiveMinimum),
+                                      std::pair(Keyword::kMaximum, Keyword::kExclusiveMaximum)}) {
     auto bound = [&](Keyword k, bool open) -> Status {
       GM_ASSIGN_OR_RETURN(Decimal value, Number(k));
       conditions = true;
@@ -56,8 +55,8 @@ StatusOr<NumberSet> SchemaCombiner::Numbers() {
       return {};
     };
     // Draft 4's boolean makes the other bound exclusive.
-    bool open = schema_.Has(exclusive) &&
-                document_.kind(*schema_.Get(exclusive)) == JsonKind::kTrue;
+    bool open =
+        schema_.Has(exclusive) && document_.kind(*schema_.Get(exclusive)) == JsonKind::kTrue;
     if (schema_.Has(inclusive)) GM_RETURN_IF_ERROR(bound(inclusive, open));
     if (schema_.Has(exclusive) && document_.IsNumber(*schema_.Get(exclusive))) {
       GM_RETURN_IF_ERROR(bound(exclusive, true));
@@ -108,7 +107,8 @@ StatusOr<bool> SchemaCombiner::UnevaluatedIsAdditional(Keyword keyword) {
   for (Keyword k : {Keyword::kRef, Keyword::kDynamicRef, Keyword::kRecursiveRef, Keyword::kAllOf,
                     Keyword::kAnyOf, Keyword::kOneOf, Keyword::kIf, Keyword::kDependentSchemas,
                     Keyword::kDependencies, Keyword::kContains}) {
-    if (!schema_.Has(k) || (k == Keyword::kContains && keyword == Keyword::kUnevaluatedProperties)) {
+    if (!schema_.Has(k) ||
+        (k == Keyword::kContains && keyword == Keyword::kUnevaluatedProperties)) {
       continue;
     }
     return Error(StatusCode::kUnsupported, keyword,
@@ -187,8 +187,7 @@ StatusOr<ArraySet> SchemaCombiner::Arrays() {
 Status SchemaCombiner::Properties(ObjectSet* set) {
   std::optional<JsonId> rest = schema_.Get(Keyword::kAdditionalProperties);
   if (!rest && schema_.Has(Keyword::kUnevaluatedProperties)) {
-    GM_ASSIGN_OR_RETURN(bool additional,
-                        UnevaluatedIsAdditional(Keyword::kUnevaluatedProperties));
+    GM_ASSIGN_OR_RETURN(bool additional, UnevaluatedIsAdditional(Keyword::kUnevaluatedProperties));
     if (additional) rest = schema_.Get(Keyword::kUnevaluatedProperties);
   }
   ExprId rest_value = kAnything;

@@ -1,12 +1,12 @@
 // The keywords of one schema to a union of typed cases.
 //
 // The keywords that speak of one type give one case of that type; enum and const replace the lot by
-// their values, met with those cases. Then the keywords that apply other schemas make the set smaller
-// one after another: $ref and allOf intersect, anyOf unites the intersections with its branches,
-// oneOf keeps of each branch what the others do not hold, not subtracts, if splits in two, and
-// dependencies split by whether the key is there. {"type":["string","null"],"minLength":1} is null and
-// string 1... . Whatever is known of the set by then keeps the later steps small. Cost: the number of
-// cases times what they hold.
+// their values, met with those cases. Then the keywords that apply other schemas make the set
+// smaller one after another: $ref and allOf intersect, anyOf unites the intersections with its
+// branches, oneOf keeps of each branch what the others do not hold, not subtracts, if splits in
+// two, and dependencies split by whether the key is there. {"type":["string","null"],"minLength":1}
+// is null and string 1... . Whatever is known of the set by then keeps the later steps small. Cost:
+// the number of cases times what they hold.
 //
 // Keywords of one type: schema_cases.cc. Tests: tests/grammar/json_schema_test.cc.
 #include "grammar/json_schema/schema_combiner.h"
@@ -36,8 +36,8 @@ bool SchemaCombiner::Nothing(Keyword keyword) {
   if (!set_.IsEmpty()) return false;
   std::string note = document_.Pointer(schema_.node) + "/" + std::string(KeywordName(keyword));
   std::string before = KeywordsBefore(keyword);
-  note += before.empty() ? " admits no value" : " leaves no value of those that " + before +
-                                                    " beside it admit";
+  note += before.empty() ? " admits no value"
+                         : " leaves no value of those that " + before + " beside it admit";
   n_.clashes_.try_emplace(expr_, std::move(note));
   return true;
 }
@@ -80,21 +80,36 @@ StatusOr<ValueSet> SchemaCombiner::Run() {
                     Keyword::kDependentSchemas, Keyword::kDependencies}) {
     if (!schema_.Has(k)) continue;
     switch (k) {
-      case Keyword::kEnum: case Keyword::kConst:
+      case Keyword::kEnum:
+      case Keyword::kConst:
         GM_RETURN_IF_ERROR(ApplyFinite(k));
         break;
-      case Keyword::kRef: case Keyword::kDynamicRef: case Keyword::kRecursiveRef: {
+      case Keyword::kRef:
+      case Keyword::kDynamicRef:
+      case Keyword::kRecursiveRef: {
         GM_ASSIGN_OR_RETURN(JsonId target, n_.tree_.Resolve(schema_, k));
         GM_ASSIGN_OR_RETURN(ExprId expr, Sub(target));
         GM_RETURN_IF_ERROR(ApplyExpr(k, expr));
         break;
       }
-      case Keyword::kAllOf: GM_RETURN_IF_ERROR(ApplyList(k)); break;
-      case Keyword::kAnyOf: GM_RETURN_IF_ERROR(ApplyAnyOf()); break;
-      case Keyword::kOneOf: GM_RETURN_IF_ERROR(ApplyOneOf()); break;
-      case Keyword::kNot: GM_RETURN_IF_ERROR(ApplyNot()); break;
-      case Keyword::kIf: GM_RETURN_IF_ERROR(ApplyIf()); break;
-      default: GM_RETURN_IF_ERROR(ApplyDependencies(k)); break;
+      case Keyword::kAllOf:
+        GM_RETURN_IF_ERROR(ApplyList(k));
+        break;
+      case Keyword::kAnyOf:
+        GM_RETURN_IF_ERROR(ApplyAnyOf());
+        break;
+      case Keyword::kOneOf:
+        GM_RETURN_IF_ERROR(ApplyOneOf());
+        break;
+      case Keyword::kNot:
+        GM_RETURN_IF_ERROR(ApplyNot());
+        break;
+      case Keyword::kIf:
+        GM_RETURN_IF_ERROR(ApplyIf());
+        break;
+      default:
+        GM_RETURN_IF_ERROR(ApplyDependencies(k));
+        break;
     }
     if (Nothing(k)) break;
   }

@@ -1,10 +1,10 @@
 // A JsonDocument to Schemas.
 //
 // A schema object is one pass over its members: each key is looked up in the table of keywords, its
-// value is checked for shape, and its node is noted under the keyword; keys that the document's draft
-// does not define are annotations and are left out. {"type":"string","minLength":2,"title":"x"}
-// becomes types = string, minLength -> 2. Only what is asked for is read, so a definition that
-// nothing refers to costs nothing.
+// value is checked for shape, and its node is noted under the keyword; keys that the document's
+// draft does not define are annotations and are left out.
+// {"type":"string","minLength":2,"title":"x"} becomes types = string, minLength -> 2. Only what is
+// asked for is read, so a definition that nothing refers to costs nothing.
 //
 // Source: the specifications of drafts 4 to 2020-12. References: schema_tree_refs.cc. Tests:
 // tests/grammar/json_schema_test.cc.
@@ -21,18 +21,18 @@ namespace {
 enum class Shape : uint8_t {
   kType,
   kSchema,
-  kSchemaOrTuple,   // `items` before 2020-12
-  kSchemaList,      // not empty
-  kTuple,           // a list of schemas, maybe empty
+  kSchemaOrTuple,  // `items` before 2020-12
+  kSchemaList,     // not empty
+  kTuple,          // a list of schemas, maybe empty
   kSchemaMap,
   kNumber,
-  kNumberOrBool,    // exclusiveMinimum: a number, or draft 4's boolean
-  kPositive,        // a number over 0
-  kCount,           // a whole number, not negative
+  kNumberOrBool,  // exclusiveMinimum: a number, or draft 4's boolean
+  kPositive,      // a number over 0
+  kCount,         // a whole number, not negative
   kString,
-  kNames,           // a list of strings
-  kNameMap,         // an object of lists of strings
-  kDependencies,    // an object of schemas or lists of strings
+  kNames,         // a list of strings
+  kNameMap,       // an object of lists of strings
+  kDependencies,  // an object of schemas or lists of strings
   kBoolean,
   kList,
   kAny,
@@ -133,12 +133,19 @@ Draft DraftOf(const JsonDocument& document) {
 
 std::string_view KindName(JsonKind kind) {
   switch (kind) {
-    case JsonKind::kNull: return "null";
-    case JsonKind::kFalse: case JsonKind::kTrue: return "a boolean";
-    case JsonKind::kNumber: return "a number";
-    case JsonKind::kString: return "a string";
-    case JsonKind::kArray: return "an array";
-    case JsonKind::kObject: return "an object";
+    case JsonKind::kNull:
+      return "null";
+    case JsonKind::kFalse:
+    case JsonKind::kTrue:
+      return "a boolean";
+    case JsonKind::kNumber:
+      return "a number";
+    case JsonKind::kString:
+      return "a string";
+    case JsonKind::kArray:
+      return "an array";
+    case JsonKind::kObject:
+      return "an object";
   }
   return "";
 }
@@ -178,10 +185,12 @@ std::string_view ShapeError(const JsonDocument& d, Shape shape, JsonId value) {
       return d.IsArray(value) && all(d.elements(value), schema) ? "" : "must hold schemas";
     case Shape::kSchemaList:
       return d.IsArray(value) && !d.elements(value).empty() && all(d.elements(value), schema)
-                 ? "" : "must be an array of at least one schema";
+                 ? ""
+                 : "must be an array of at least one schema";
     case Shape::kSchemaMap:
       return d.IsObject(value) && all(d.members(value), member_schema)
-                 ? "" : "must be an object whose values are schemas";
+                 ? ""
+                 : "must be an object whose values are schemas";
     case Shape::kNumber:
       return d.IsNumber(value) ? "" : "must be a number";
     case Shape::kNumberOrBool:
@@ -197,14 +206,16 @@ std::string_view ShapeError(const JsonDocument& d, Shape shape, JsonId value) {
     case Shape::kNameMap:
       return d.IsObject(value) &&
                      all(d.members(value), [&](const JsonMember& m) { return names(m.value); })
-                 ? "" : "must be an object whose values are arrays of strings";
+                 ? ""
+                 : "must be an object whose values are arrays of strings";
     case Shape::kDependencies:
       return d.IsObject(value) && all(d.members(value),
                                       [&](const JsonMember& m) {
                                         return schema(m.value) || names(m.value) ||
                                                d.IsString(m.value);
                                       })
-                 ? "" : "must be an object whose values are schemas or arrays of strings";
+                 ? ""
+                 : "must be an object whose values are schemas or arrays of strings";
     case Shape::kBoolean:
       return d.IsBool(value) ? "" : "must be true or false";
     case Shape::kList:
@@ -262,8 +273,8 @@ Status SchemaTree::ReadType(Schema* schema, JsonId value) const {
 }
 
 Status SchemaTree::CheckShape(const Schema& schema, Keyword keyword, JsonId value) const {
-  std::string_view should = ShapeError(document_, kKeywords[static_cast<size_t>(keyword)].shape,
-                                       value);
+  std::string_view should =
+      ShapeError(document_, kKeywords[static_cast<size_t>(keyword)].shape, value);
   if (should.empty()) return {};
   return Error(StatusCode::kInvalidArgument, schema.node, keyword,
                std::string(should) + ", not " + document_.Excerpt(value));
@@ -277,9 +288,9 @@ StatusOr<const Schema*> SchemaTree::Read(JsonId node) {
   if (document_.IsBool(node)) {
     schema.boolean = document_.kind(node) == JsonKind::kTrue;
   } else if (!document_.IsObject(node)) {
-    return Error(StatusCode::kInvalidArgument, node, Keyword::kCount,
-                 "a schema is an object, true or false, not " +
-                     std::string(KindName(document_.kind(node))));
+    return Error(
+        StatusCode::kInvalidArgument, node, Keyword::kCount,
+        "a schema is an object, true or false, not " + std::string(KindName(document_.kind(node))));
   } else {
     for (const JsonMember& m : document_.members(node)) {
       std::optional<Keyword> keyword = FindKeyword(m.key);

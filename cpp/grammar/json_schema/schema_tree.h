@@ -19,17 +19,52 @@ namespace grammask::internal {
 
 // Every keyword that constrains a value, in the order in which the next step applies them.
 enum class Keyword : uint8_t {
-  kType, kEnum, kConst,
-  kMinimum, kMaximum, kExclusiveMinimum, kExclusiveMaximum, kMultipleOf,
-  kMinLength, kMaxLength, kPattern, kFormat,
-  kPrefixItems, kItems, kAdditionalItems, kMinItems, kMaxItems, kUniqueItems,
-  kContains, kMinContains, kMaxContains,
-  kProperties, kPatternProperties, kAdditionalProperties, kPropertyNames, kRequired,
-  kMinProperties, kMaxProperties, kDependentRequired, kDependentSchemas, kDependencies,
-  kRef, kDynamicRef, kRecursiveRef,
-  kAllOf, kAnyOf, kOneOf, kNot, kIf, kThen, kElse,
-  kUnevaluatedItems, kUnevaluatedProperties,
-  kDisallow, kDivisibleBy, kExtends,
+  kType,
+  kEnum,
+  kConst,
+  kMinimum,
+  kMaximum,
+  kExclusiveMinimum,
+  kExclusiveMaximum,
+  kMultipleOf,
+  kMinLength,
+  kMaxLength,
+  kPattern,
+  kFormat,
+  kPrefixItems,
+  kItems,
+  kAdditionalItems,
+  kMinItems,
+  kMaxItems,
+  kUniqueItems,
+  kContains,
+  kMinContains,
+  kMaxContains,
+  kProperties,
+  kPatternProperties,
+  kAdditionalProperties,
+  kPropertyNames,
+  kRequired,
+  kMinProperties,
+  kMaxProperties,
+  kDependentRequired,
+  kDependentSchemas,
+  kDependencies,
+  kRef,
+  kDynamicRef,
+  kRecursiveRef,
+  kAllOf,
+  kAnyOf,
+  kOneOf,
+  kNot,
+  kIf,
+  kThen,
+  kElse,
+  kUnevaluatedItems,
+  kUnevaluatedProperties,
+  kDisallow,
+  kDivisibleBy,
+  kExtends,
   kCount,
 };
 inline constexpr size_t kKeywordCount = static_cast<size_t>(Keyword::kCount);
@@ -54,7 +89,7 @@ struct Schema {
   JsonId node;
   std::optional<bool> boolean;  // the schemas true and false
   uint8_t types = kTypeAll;
-  uint64_t present = 0;         // bit per Keyword
+  uint64_t present = 0;  // bit per Keyword
   std::array<JsonId, kKeywordCount> values;
 
   bool Has(Keyword k) const { return (present >> static_cast<int>(k)) & 1; }

@@ -1,8 +1,9 @@
 // References to the schemas that they name.
 //
-// A reference is resolved against the base URI of its place, which the nearest `$id` around it sets;
-// the document's own resources are indexed by their URIs and anchors once, when the text has any
-// identifier at all. What remains is a JSON pointer, followed from the resource's root, or an anchor.
+// A reference is resolved against the base URI of its place, which the nearest `$id` around it
+// sets; the document's own resources are indexed by their URIs and anchors once, when the text has
+// any identifier at all. What remains is a JSON pointer, followed from the resource's root, or an
+// anchor.
 // "#/$defs/a~1b" in a document without identifiers is a walk from the root: $defs, then "a/b".
 // Linear in the pointer.
 //
@@ -40,7 +41,8 @@ std::string SchemaTree::BaseUri(JsonId node) const {
   return base;
 }
 
-// Notes what `node` calls itself, below a base URI; returns the base URI inside it where it sets one.
+// Notes what `node` calls itself, below a base URI; returns the base URI inside it where it sets
+// one.
 std::optional<std::string> SchemaTree::NoteIdentifiers(JsonId node, const std::string& base) {
   std::optional<std::string> inside;
   std::optional<std::string_view> id = IdOf(node);
@@ -81,8 +83,8 @@ void SchemaTree::FindIdentifiers() {
   resources_[""] = document_.root();
   struct Place {
     JsonId node;
-    size_t base;           // into `bases`
-    bool maps_names;       // the value of `properties`: its keys are names, not keywords
+    size_t base;      // into `bases`
+    bool maps_names;  // the value of `properties`: its keys are names, not keywords
   };
   std::vector<std::string> bases = {""};
   std::vector<Place> stack = {{document_.root(), 0, false}};
@@ -104,10 +106,10 @@ void SchemaTree::FindIdentifiers() {
       bool instance = m.key == "enum" || m.key == "const" || m.key == "default" ||
                       m.key == "examples" || m.key == "example";
       if (instance && !place.maps_names) continue;
-      bool maps_names = !place.maps_names && (m.key == "properties" || m.key == "$defs" ||
-                                              m.key == "patternProperties" ||
-                                              m.key == "definitions" ||
-                                              m.key == "dependentSchemas");
+      bool maps_names =
+          !place.maps_names &&
+          (m.key == "properties" || m.key == "$defs" || m.key == "patternProperties" ||
+           m.key == "definitions" || m.key == "dependentSchemas");
       stack.push_back({m.value, place.base, maps_names});
     }
   }

@@ -159,7 +159,11 @@ class LengthFinder {
 class BodyWriter {
  public:
   BodyWriter(GrammarBuilder* builder, const StringSet& set, const Limits& limits)
-      : b_(*builder), set_(set), limits_(limits), lengths_(*builder), min_(set.min_length),
+      : b_(*builder),
+        set_(set),
+        limits_(limits),
+        lengths_(*builder),
+        min_(set.min_length),
         max_(set.max_length) {
     any_ = b_.JsonClass(CodePointSet::All());
   }
@@ -355,8 +359,8 @@ std::optional<bool> StringSet::Contains(std::string_view value) const {
     return std::find(list.begin(), list.end(), value) != list.end();
   };
   if (!LengthFits(value) || (values && !in(*values)) || in(excluded)) return false;
-  bool undecided = !patterns.empty() || !not_patterns.empty() || !formats.empty() ||
-                   !not_formats.empty();
+  bool undecided =
+      !patterns.empty() || !not_patterns.empty() || !formats.empty() || !not_formats.empty();
   return undecided ? std::nullopt : std::optional<bool>(true);
 }
 
@@ -432,11 +436,10 @@ std::vector<StringSet> Complement(const StringSet& original) {
     add(is_not, is);
   }
   using List = std::vector<std::string> StringSet::*;
-  constexpr std::pair<List, List> kOpposites[] = {
-      {&StringSet::patterns, &StringSet::not_patterns},
-      {&StringSet::not_patterns, &StringSet::patterns},
-      {&StringSet::formats, &StringSet::not_formats},
-      {&StringSet::not_formats, &StringSet::formats}};
+  constexpr std::pair<List, List> kOpposites[] = {{&StringSet::patterns, &StringSet::not_patterns},
+                                                  {&StringSet::not_patterns, &StringSet::patterns},
+                                                  {&StringSet::formats, &StringSet::not_formats},
+                                                  {&StringSet::not_formats, &StringSet::formats}};
   for (auto [list, opposite] : kOpposites) {
     for (const std::string& s : set.*list) {
       StringSet is, is_not;

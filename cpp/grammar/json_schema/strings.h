@@ -18,8 +18,8 @@ namespace grammask::internal {
 // UTF-8, never JSON spellings. Lists are sets: Normalise() sorts them and drops what repeats; the
 // operations below accept sets normalised or not and return normalised ones.
 struct StringSet {
-  int64_t min_length = 0;           // code points
-  int64_t max_length = kUnbounded;  // code points
+  int64_t min_length = 0;                           // code points
+  int64_t max_length = kUnbounded;                  // code points
   std::vector<std::string> patterns, not_patterns;  // ECMA-262, found anywhere in the string
   std::vector<std::string> formats, not_formats;    // names for which IsKnownFormat holds
   std::optional<std::vector<std::string>> values;   // only these

@@ -1,11 +1,11 @@
 // A regular node and a text to yes or no.
 //
-// For each node below, children first, the relation of all (i, j) such that it matches text[i, j) is
-// computed as a matrix of bits: a sequence multiplies its children's matrices, a choice unites them,
-// a repeat raises to a power by squaring, an intersection intersects, and a complement takes the
-// other pairs with i <= j. `a|ab` on "ab" has (0,1) and (0,2); the text matches when the root has
-// (0, length). Nodes are stored children first, so this is a loop, and nesting costs no stack. Cost:
-// nodes * n^3 / 64, which for property names against real patterns is a microsecond or two.
+// For each node below, children first, the relation of all (i, j) such that it matches text[i, j)
+// is computed as a matrix of bits: a sequence multiplies its children's matrices, a choice unites
+// them, a repeat raises to a power by squaring, an intersection intersects, and a complement takes
+// the other pairs with i <= j. `a|ab` on "ab" has (0,1) and (0,2); the text matches when the root
+// has (0, length). Nodes are stored children first, so this is a loop, and nesting costs no stack.
+// Cost: nodes * n^3 / 64, which for property names against real patterns is a microsecond or two.
 //
 // Tests: tests/grammar/json_schema_test.cc.
 #include "grammar/json_schema/text_match.h"
@@ -49,7 +49,8 @@ class Relation {
       for (size_t w = 0; w < words_; ++w) {
         for (uint64_t rest = bits_[i * words_ + w]; rest != 0; rest &= rest - 1) {
           size_t mid = w * 64 + std::countr_zero(rest);
-          for (size_t v = 0; v < words_; ++v) out.bits_[i * words_ + v] |= o.bits_[mid * words_ + v];
+          for (size_t v = 0; v < words_; ++v)
+            out.bits_[i * words_ + v] |= o.bits_[mid * words_ + v];
         }
       }
     }
@@ -91,9 +92,12 @@ std::optional<uint32_t> Hex4(std::string_view text, size_t pos) {
   uint32_t value = 0;
   for (char c : text.substr(pos, 4)) {
     char lower = static_cast<char>(c | 0x20);
-    if (c >= '0' && c <= '9') value = value * 16 + (c - '0');
-    else if (lower >= 'a' && lower <= 'f') value = value * 16 + (lower - 'a' + 10);
-    else return std::nullopt;
+    if (c >= '0' && c <= '9')
+      value = value * 16 + (c - '0');
+    else if (lower >= 'a' && lower <= 'f')
+      value = value * 16 + (lower - 'a' + 10);
+    else
+      return std::nullopt;
   }
   return value;
 }
@@ -164,7 +168,9 @@ class Matcher {
     size_t n = text_.size() + 1;
     Relation r(n);
     switch (node.kind) {
-      case NodeKind::kNothing: case NodeKind::kRule: case NodeKind::kTokens:
+      case NodeKind::kNothing:
+      case NodeKind::kRule:
+      case NodeKind::kTokens:
         break;
       case NodeKind::kEmpty:
         return Relation::Identity(n);

@@ -14,7 +14,7 @@ struct UriParts {
   std::string_view scheme;     // without ':'
   std::string_view authority;  // with its "//"
   std::string_view path;
-  std::string_view query;      // with its '?'
+  std::string_view query;  // with its '?'
 };
 
 UriParts Split(std::string_view uri) {

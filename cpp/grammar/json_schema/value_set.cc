@@ -33,8 +33,8 @@ ExprId ExprPool::Intern(ExprKind kind, std::span<const ExprId> parts) {
   for (ExprId p : parts) key.push_back(p.value);
   auto [it, fresh] = ids_.try_emplace(std::move(key), ExprId(static_cast<uint32_t>(size())));
   if (fresh) {
-    exprs_.push_back({kind, static_cast<uint32_t>(parts_.size()),
-                      static_cast<uint32_t>(parts.size())});
+    exprs_.push_back(
+        {kind, static_cast<uint32_t>(parts_.size()), static_cast<uint32_t>(parts.size())});
     parts_.insert(parts_.end(), parts.begin(), parts.end());
   }
   return it->second;
@@ -88,11 +88,16 @@ std::string ExprPool::ToString(ExprId id, const JsonDocument& document) const {
     Frame& f = stack.back();
     ExprKind k = kind(f.id);
     if (k < ExprKind::kAnd || stack.size() > kMaxDepth) {
-      if (k == ExprKind::kTrue) out += "any";
-      else if (k == ExprKind::kFalse) out += "none";
-      else if (k == ExprKind::kSchema) out += document.Pointer(node(f.id));
-      else if (k == ExprKind::kValue) out += "= " + document.Excerpt(node(f.id));
-      else out += "...";
+      if (k == ExprKind::kTrue)
+        out += "any";
+      else if (k == ExprKind::kFalse)
+        out += "none";
+      else if (k == ExprKind::kSchema)
+        out += document.Pointer(node(f.id));
+      else if (k == ExprKind::kValue)
+        out += "= " + document.Excerpt(node(f.id));
+      else
+        out += "...";
       stack.pop_back();
       continue;
     }

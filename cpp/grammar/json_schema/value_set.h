@@ -94,7 +94,7 @@ struct ArraySet {
 struct ObjectSet {
   struct Named {
     std::string_view key;
-    ExprId value;           // kNone: the key may not occur
+    ExprId value;  // kNone: the key may not occur
     bool required = false;
     bool declared = false;  // by `properties`
     friend bool operator==(const Named&, const Named&) = default;
@@ -121,17 +121,17 @@ struct ObjectSet {
 
   // Each key once, in the order of the text: the declared ones first.
   std::vector<Named> named;
-  ExprId rest = kAnything;   // for the value of each extra key
+  ExprId rest = kAnything;  // for the value of each extra key
   std::vector<Group> groups;
-  ExprId names = kAnything;  // for each key, as a string
+  ExprId names = kAnything;           // for each key, as a string
   int64_t min = 0, max = kUnbounded;  // members
   std::vector<Some> some;
   // In strict mode: no extra keys but those that a pattern matches, as the schema speaks of none.
   bool closed = false;
 
   bool IsAll() const {
-    return named.empty() && rest == kAnything && groups.empty() && names == kAnything &&
-           min == 0 && max == kUnbounded && some.empty() && !closed;
+    return named.empty() && rest == kAnything && groups.empty() && names == kAnything && min == 0 &&
+           max == kUnbounded && some.empty() && !closed;
   }
   // Whether any key may occur that is not named.
   bool HasExtras() const { return rest != kNone && max > 0; }

@@ -101,9 +101,7 @@ def _closed_at(text: bytes) -> Optional[int]:
     return None
 
 
-def _string_ways(
-    matcher: grammask.GrammarMatcher, following: Set[int], seen: bytes
-) -> List[str]:
+def _string_ways(matcher: grammask.GrammarMatcher, following: Set[int], seen: bytes) -> List[str]:
     """Inside a string: the strings that it can become, or kinds of characters."""
     if len(following) < _MANY:
         texts = _follow(
@@ -124,9 +122,7 @@ def _plain_spelling(following: Set[int]) -> Set[int]:
     return plain or following
 
 
-def _json_ways(
-    matcher: grammask.GrammarMatcher, following: Set[int], text: bytes
-) -> List[str]:
+def _json_ways(matcher: grammask.GrammarMatcher, following: Set[int], text: bytes) -> List[str]:
     """Between tokens, or inside a number or word."""
     ways: List[str] = []
     in_number = text[-1:].isdigit() or text[-1:] in (b"-", b".", b"+")
@@ -160,9 +156,7 @@ def _word(text: bytes) -> bytes:
 
 def _begun_strings(matcher: grammask.GrammarMatcher) -> List[str]:
     """The strings that may begin here, where they are few."""
-    texts = _follow(
-        matcher, {_QUOTE}, lambda text, _: _closed_at(text[1:]) is not None
-    )
+    texts = _follow(matcher, {_QUOTE}, lambda text, _: _closed_at(text[1:]) is not None)
     if texts is None or any(_closed_at(text[1:]) is None for text in texts):
         return ["a string"]
     closed = {text[: 1 + (_closed_at(text[1:]) or 0)] for text in texts}

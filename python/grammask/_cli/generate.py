@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from typing import List, TextIO
+from typing import List, Optional, TextIO
 
 from . import display, inputs, tokenizers
 from .sampling import Document, Sampler, TokenTexts
@@ -83,7 +83,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise inputs.BadInput(f"--finish-bias is {arguments.finish_bias}; it must be from 0 to 1")
 
 
-def _open(path: "str | None") -> TextIO:
+def _open(path: Optional[str]) -> TextIO:
     if path is None:
         return sys.stdout
     try:
@@ -114,8 +114,8 @@ def _line(number: int, document: Document) -> str:
     forced = sum(document.forced)
     share = 100 * forced // tokens if tokens else 0
     text = (
-        f"  document {number}: {tokens} tokens, {len(document.text)} bytes; forced: {forced} tokens "
-        f"({share} %) by a mask of one token, {document.jump_bytes} bytes by jump-forward"
+        f"  document {number}: {tokens} tokens, {len(document.text)} bytes; forced: {forced} "
+        f"tokens ({share} %) by a mask of one token, {document.jump_bytes} bytes by jump-forward"
     )
     if document.steered_from is not None:
         text += f"; finished by the budget from token {document.steered_from + 1}"
@@ -131,7 +131,8 @@ def _summary(documents: List[Document], vocab_size: int, compile_seconds: float)
         ("time per mask", display.mask_times(seconds)),
         (
             "allowed tokens",
-            f"median {display.percentile(counts, 0.5):.0f}, least {min(counts)}, most {max(counts)}",
+            f"median {display.percentile(counts, 0.5):.0f}, least {min(counts)}, "
+            f"most {max(counts)}",
         ),
     ]
     return display.table(rows)

@@ -41,7 +41,8 @@ def read_text(path: str, what: str) -> str:
 
 def add_grammar_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
-        "grammar", "one of these; a value is a file, '@file', '-' for standard input, or inline text"
+        "grammar",
+        "one of these; a value is a file, '@file', '-' for standard input, or inline text",
     )
     kind = group.add_mutually_exclusive_group(required=True)
     kind.add_argument("--schema", metavar="SCHEMA", help="a JSON Schema")

@@ -67,7 +67,10 @@ def _report(
         ("allowed", f"{allowed} of {size} tokens"),
         ("end of text", "allowed" if matcher.is_completed() else "not yet"),
         ("shortest rest", f"{matcher.shortest_completion_bytes()} bytes"),
-        ("time per mask", f"{display.duration(seconds[0])} first, {display.duration(seconds[1])} again"),
+        (
+            "time per mask",
+            f"{display.duration(seconds[0])} first, {display.duration(seconds[1])} again",
+        ),
     ]
     forced = matcher.find_jump_forward_string()
     if forced:

@@ -49,8 +49,8 @@ class TokenTexts:
         usual = -numpy.log(numpy.arange(size, dtype=numpy.float32) + 200)
         for token, text in enumerate(self.texts):
             plain = text.strip(b" ")
-            if b"\\" in text or plain.startswith(b"-"):
-                usual[token] -= 10
+            if b"\\" in text:  # escaped spellings of what could be written plainly
+                usual[token] -= 16
             elif not (plain.isalnum() and plain.isascii()):
                 usual[token] -= 4 if text.isascii() and text.strip() else 6
         return usual
@@ -100,8 +100,8 @@ def plan_tokens(texts: TokenTexts, text: bytes) -> List[int]:
         token = texts.longest_token(text[at : at + texts.longest])
         if token is None:
             raise BadInput(
-                f"the tokenizer has no token for {text[at : at + 8]!r}, which the shortest document "
-                "needs"
+                f"the tokenizer has no token for {text[at : at + 8]!r}, which the shortest "
+                "document needs"
             )
         tokens.append(token)
         at += len(texts.texts[token])

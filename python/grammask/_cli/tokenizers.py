@@ -44,8 +44,8 @@ _ALIASES = {
 }
 
 HELP = (
-    "a tokenizer.json, tiktoken, SentencePiece .model or tekken.json file; the name of an installed "
-    f"package that carries one ({', '.join(PACKAGES)}); or 'bytes' for one token per byte"
+    "a tokenizer.json, tiktoken, SentencePiece .model or tekken.json file; the name of an "
+    f"installed package that carries one ({', '.join(PACKAGES)}); or 'bytes' for one token per byte"
 )
 _STOP = b"<|end_of_text|>"
 

@@ -148,7 +148,8 @@ const rows = [
   ...assertions.flatMap((p) => ['', 'i', 'm'].map((f) => [p, f, 'strings', strings])),
 ];
 const listed = rows.filter(([pattern, flags]) => compile(pattern, flags) !== null)
-  .map(([pattern, flags, name, texts]) => [pattern, flags, name, ...verdicts(pattern, flags, texts)]);
+  .map(([pattern, flags, name, texts]) =>
+    [pattern, flags, name, ...verdicts(pattern, flags, texts)]);
 
 const lines = (list) => list.map((r) => '  ' + JSON.stringify(r)).join(',\n');
 process.stdout.write(`{"unicode": ${JSON.stringify(process.versions.unicode)},

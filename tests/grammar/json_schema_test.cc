@@ -1,0 +1,364 @@
+#include "grammar/json_schema.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "grammar/json_schema/emit.h"
+#include "grammar/json_schema/json_document.h"
+#include "grammar/json_schema/normalise.h"
+#include "grammar/json_schema/schema_tree.h"
+#include "grammar/json_schema/text_match.h"
+#include "grammar/json_schema/uri.h"
+#include "oracle/recognizer.h"
+
+namespace grammask::internal {
+namespace {
+
+std::string CodeName(StatusCode code) {
+  switch (code) {
+    case StatusCode::kOk: return "kOk";
+    case StatusCode::kInvalidArgument: return "kInvalidArgument";
+    case StatusCode::kUnsupported: return "kUnsupported";
+    case StatusCode::kUnsatisfiable: return "kUnsatisfiable";
+    case StatusCode::kResourceExhausted: return "kResourceExhausted";
+    default: return "other";
+  }
+}
+
+JsonSchemaOptions Free() {
+  JsonSchemaOptions options;
+  options.strict_mode = false;
+  return options;
+}
+
+bool Accepts(const Grammar& grammar, std::string_view text) {
+  return Recognizer(grammar).Matches(text);
+}
+
+// ---- The table of cases ----
+
+struct Case {
+  int line;
+  std::string schema;
+  JsonSchemaOptions options = Free();
+  std::vector<std::pair<bool, std::string>> texts;
+  std::string code, part;
+};
+
+std::vector<Case> ReadCases() {
+  std::ifstream file(std::string(GRAMMASK_TEST_DATA) + "/json_schema/cases.txt");
+  std::vector<Case> cases;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    if (line.empty() || line[0] == '#') continue;
+    size_t space = line.find(' ');
+    std::string word = line.substr(0, space);
+    std::string rest = space == std::string::npos ? "" : line.substr(space + 1);
+    if (word == "schema") {
+      cases.push_back({number, rest});
+    } else if (word == "strict") {
+      cases.back().options.strict_mode = true;
+    } else if (word == "compact") {
+      cases.back().options.any_whitespace = false;
+    } else if (word == "space") {
+      cases.back().options.max_whitespace_cnt = std::stoi(rest);
+    } else if (word == "+" || word == "-") {
+      cases.back().texts.emplace_back(word == "+", rest);
+    } else if (word == "error") {
+      cases.back().code = rest.substr(0, rest.find(' '));
+      cases.back().part = rest.substr(rest.find(' ') + 1);
+    } else {
+      ADD_FAILURE() << "line " << number << " of cases.txt: " << word;
+    }
+  }
+  return cases;
+}
+
+TEST(JsonSchema, Cases) {
+  std::vector<Case> cases = ReadCases();
+  ASSERT_GT(cases.size(), 100u);
+  for (const Case& c : cases) {
+    SCOPED_TRACE("cases.txt line " + std::to_string(c.line) + ": " + c.schema);
+    StatusOr<Grammar> grammar = GrammarFromJsonSchema(c.schema, c.options);
+    if (!c.code.empty()) {
+      EXPECT_EQ(CodeName(grammar.status().code()), c.code);
+      EXPECT_NE(grammar.status().message().find(c.part), std::string::npos)
+          << grammar.status().message();
+      continue;
+    }
+    EXPECT_TRUE(grammar.ok()) << grammar.status().message();
+    if (!grammar.ok()) continue;
+    Recognizer recognizer(*grammar);
+    for (const auto& [accepted, text] : c.texts) {
+      EXPECT_EQ(recognizer.Matches(text), accepted) << text;
+    }
+  }
+}
+
+// ---- Fixed layouts: json.dumps(value, indent=...) ----
+
+TEST(JsonSchema, IndentIsThatOfJsonDumps) {
+  JsonSchemaOptions options = Free();
+  options.any_whitespace = false;
+  options.indent = 2;
+  Grammar any = GrammarFromJsonSchema("{}", options).value();
+  EXPECT_TRUE(Accepts(any, "{\n  \"a\": [\n    1,\n    {}\n  ],\n  \"b\": []\n}"));
+  EXPECT_FALSE(Accepts(any, "{\n \"a\": 1\n}"));
+  EXPECT_FALSE(Accepts(any, "{\"a\": 1}"));
+  EXPECT_FALSE(Accepts(any, "{\n  \"a\": [\n  1\n  ]\n}"));
+  Grammar list = GrammarFromJsonSchema(
+      R"({"type":"object","properties":{"l":{"type":"array","items":{"type":"integer"}}}})",
+      options).value();
+  EXPECT_TRUE(Accepts(list, "{\n  \"l\": [\n    1,\n    2\n  ]\n}"));
+  EXPECT_FALSE(Accepts(list, "{\n  \"l\": [\n    1, 2\n  ]\n}"));
+}
+
+TEST(JsonSchema, SeparatorsHoldInsideFreeValuesToo) {
+  JsonSchemaOptions options = Free();
+  options.any_whitespace = false;
+  options.separators = {{",", ":"}};
+  Grammar grammar = GrammarFromJsonSchema(R"({"properties":{"a":{}}})", options).value();
+  EXPECT_TRUE(Accepts(grammar, R"({"a":{"b":[1,2]}})"));
+  EXPECT_FALSE(Accepts(grammar, R"({"a":{"b":[1, 2]}})"));
+}
+
+TEST(JsonSchema, RecursionWithAnIndentNestsToABoundedDepth) {
+  JsonSchemaOptions options = Free();
+  options.any_whitespace = false;
+  options.indent = 0;
+  Grammar grammar =
+      GrammarFromJsonSchema(R"({"type":"array","items":{"$ref":"#"}})", options).value();
+  auto nested = [](int depth) {
+    std::string text = "[]";
+    for (int i = 1; i < depth; ++i) text = "[\n" + text + "\n]";
+    return text;
+  };
+  EXPECT_TRUE(Accepts(grammar, nested(20)));
+  EXPECT_FALSE(Accepts(grammar, nested(60)));
+}
+
+// ---- The three steps in print ----
+
+TEST(JsonSchemaSteps, ReadPrintsKeywordsByPointer) {
+  JsonDocument document = JsonDocument::Parse(
+      R"({"type":["string","null"],"title":"t","anyOf":[{"minLength":2},true]})", {}).value();
+  Limits limits;
+  SchemaTree tree(&document, limits);
+  ASSERT_TRUE(tree.Read(document.root()).ok());
+  ASSERT_TRUE(tree.Read(*document.Find(document.root(), "anyOf")).status().code() ==
+              StatusCode::kInvalidArgument);
+  EXPECT_EQ(tree.ToString(),
+            "#: type=[\"string\",\"null\"] anyOf=[{\"minLength\":2},true]\n");
+}
+
+// The normal form of `schema`, without that of its parts.
+std::string Normal(std::string_view schema, bool strict = false) {
+  Limits limits;
+  JsonDocument document = JsonDocument::Parse(schema, limits).value();
+  SchemaTree tree(&document, limits);
+  GrammarBuilder builder(limits);
+  KeyPatterns patterns(&builder, limits);
+  Normaliser normaliser(&tree, &patterns, limits, {.strict = strict});
+  ExprId root = normaliser.SchemaExpr(document.root()).value();
+  StatusOr<const ValueSet*> set = normaliser.Evaluate(root);
+  if (!set.ok()) return set.status().message();
+  return (*set)->ToString(normaliser.pool(), document, patterns.texts());
+}
+
+TEST(JsonSchemaSteps, NormalFormIsAUnionOfTypedCases) {
+  EXPECT_EQ(Normal(R"({"type":["null","string"],"minLength":1,"not":{"const":"a"}})"),
+            "null\nlength 1.. not in {\"a\"}\n");
+  EXPECT_EQ(Normal(R"({"type":"object","properties":{"a":true},"required":["b"]})"),
+            "object 1.. {a?: any; b: any; any...}\n");
+  EXPECT_EQ(Normal(R"({"type":"array","prefixItems":[{"type":"null"}],"minItems":1})"),
+            "array 1.. [#/prefixItems/0; any...]\n");
+  // Of two alternatives that exclude each other, each keeps the other's key out.
+  EXPECT_EQ(Normal(R"({"type":"object","oneOf":[{"required":["a"]},{"required":["b"]}]})"),
+            "object 1.. {a: any; b?: none; any...}\nobject 1.. {b: any; a?: none; any...}\n");
+  // A missing key or a wrong value: one case.
+  EXPECT_EQ(Normal(R"({"type":"object","not":{"required":["a"],
+                       "properties":{"a":{"type":"null"}}}})"),
+            "object 0.. {a?: Not(#/not/properties/a); any...}\n");
+  EXPECT_EQ(Normal(R"({"enum":[]})"), "nothing\n");
+}
+
+TEST(JsonSchemaSteps, DisjointBranchesNeedNoComplement) {
+  EXPECT_EQ(Normal(R"({"type":"object","oneOf":[
+              {"properties":{"k":{"const":"a"}},"required":["k"]},
+              {"properties":{"k":{"const":"b"}},"required":["k"]}]})"),
+            "object 1.. {k: #/oneOf/0/properties/k; any...}\n"
+            "object 1.. {k: #/oneOf/1/properties/k; any...}\n");
+}
+
+TEST(JsonSchemaSteps, EqualSchemasShareARule) {
+  Grammar twice = GrammarFromJsonSchema(
+      R"({"type":"object","properties":{
+            "a":{"type":"object","properties":{"x":{"type":"null"}}},
+            "b":{"type":"object","properties":{"x":{"type":"null"}}}},
+          "additionalProperties":false})", Free()).value();
+  Grammar once = GrammarFromJsonSchema(
+      R"({"type":"object","properties":{
+            "a":{"type":"object","properties":{"x":{"type":"null"}}}},
+          "additionalProperties":false})", Free()).value();
+  EXPECT_EQ(twice.rule_count(), once.rule_count());
+}
+
+// ---- The parts ----
+
+TEST(JsonDocument, KeepsTextsOrderAndPlaces) {
+  std::string source = R"({"b":1.50,"a":[true,{"x/y~":"\u00e9\ud83d\ude00\n"}],"b2":[true]})";
+  JsonDocument d = JsonDocument::Parse(source, {}).value();
+  ASSERT_EQ(d.members(d.root()).size(), 3u);
+  EXPECT_EQ(d.members(d.root())[0].key, "b");
+  EXPECT_EQ(d.text(d.members(d.root())[0].value), "1.50");
+  JsonId inner = d.elements(*d.Find(d.root(), "a"))[1];
+  JsonId text = *d.Find(inner, "x/y~");
+  EXPECT_EQ(d.text(text), "\xC3\xA9\xF0\x9F\x98\x80\n");
+  EXPECT_EQ(d.Pointer(text), "#/a/1/x~1y~0");
+  EXPECT_FALSE(d.Find(d.root(), "c"));
+}
+
+TEST(JsonDocument, FindsEqualSubtrees) {
+  JsonDocument d = JsonDocument::Parse(R"([{"a":[1,2]},{"a":[1,2]},{"a":[1,2.0]}])", {}).value();
+  auto list = d.elements(d.root());
+  EXPECT_EQ(d.representative(list[1]), list[0]);
+  EXPECT_EQ(d.representative(list[2]), list[2]);
+}
+
+TEST(JsonDocument, RefusesWhatIsNotJson) {
+  for (const char* text : {"", " ", "{", "[1", "[1,]", "{\"a\" 1}", "{\"a\":1 \"b\":2}", "01", "1.",
+                           "1e", "-", "tru", "\"a", "\"\t\"", "\"\\x\"", "\"\\u12g4\"",
+                           "\"\\udc00\"", "\"\xff\"", "1 2", "{1:2}", "nul"}) {
+    EXPECT_EQ(JsonDocument::Parse(text, {}).status().code(), StatusCode::kInvalidArgument) << text;
+  }
+}
+
+TEST(Uri, ResolvesReferencesAsRfc3986Says) {
+  struct {
+    const char *base, *reference, *result;
+  } cases[] = {
+      {"http://a/b/c/d;p?q", "g", "http://a/b/c/g"},
+      {"http://a/b/c/d;p?q", "./g", "http://a/b/c/g"},
+      {"http://a/b/c/d;p?q", "g/", "http://a/b/c/g/"},
+      {"http://a/b/c/d;p?q", "/g", "http://a/g"},
+      {"http://a/b/c/d;p?q", "//g", "http://g"},
+      {"http://a/b/c/d;p?q", "?y", "http://a/b/c/d;p?y"},
+      {"http://a/b/c/d;p?q", "", "http://a/b/c/d;p?q"},
+      {"http://a/b/c/d;p?q", "..", "http://a/b/"},
+      {"http://a/b/c/d;p?q", "../g", "http://a/b/g"},
+      {"http://a/b/c/d;p?q", "../../../g", "http://a/g"},
+      {"http://a/b/c/d;p?q", "urn:x:y", "urn:x:y"},
+      {"http://a", "b.json", "http://a/b.json"},
+      {"", "b.json", "b.json"},
+      {"x/y.json", "z.json", "x/z.json"},
+  };
+  for (const auto& c : cases) EXPECT_EQ(ResolveUri(c.base, c.reference), c.result) << c.reference;
+}
+
+TEST(TextMatch, AgreesWithTheRecognizer) {
+  const char* patterns[] = {"^a", "b$", "^(ab)*$", "a{2,3}b?", "[^a]", "^(?!ab)", "\\bb", "é|\\n"};
+  const char* texts[] = {"", "a", "b", "ab", "abab", "aab", "aaab", "é", "\n", "\"", "b a"};
+  for (const char* pattern : patterns) {
+    for (const char* text : texts) {
+      Limits limits;
+      GrammarBuilder builder(limits);
+      KeyPatterns keys(&builder, limits);
+      bool found = keys.Matches(keys.Intern(pattern), text).value();
+      std::string schema = "{\"type\":\"string\",\"pattern\":\"" + JsonSpelling(pattern) + "\"}";
+      Grammar grammar = GrammarFromJsonSchema(schema, Free()).value();
+      EXPECT_EQ(found, Accepts(grammar, "\"" + JsonSpelling(text) + "\"")) << pattern << " " << text;
+    }
+  }
+}
+
+// ---- Bounds ----
+
+std::string Nested(const char* open, const char* middle, const char* close, int depth) {
+  std::string out;
+  for (int i = 0; i < depth; ++i) out += open;
+  out += middle;
+  for (int i = 0; i < depth; ++i) out += close;
+  return out;
+}
+
+TEST(JsonSchemaBounds, DepthCostsNoStack) {
+  EXPECT_TRUE(GrammarFromJsonSchema(Nested("{\"properties\":{\"a\":", "{}", "}}", 4900)).ok());
+  EXPECT_TRUE(GrammarFromJsonSchema(Nested("{\"not\":", "{\"type\":\"null\"}", "}", 9000)).ok());
+  EXPECT_TRUE(GrammarFromJsonSchema(Nested("{\"items\":", "{}", "}", 9000)).ok());
+  EXPECT_TRUE(GrammarFromJsonSchema("{\"const\":" + Nested("[", "", "]", 9000) + "}").ok());
+  EXPECT_EQ(GrammarFromJsonSchema(Nested("{\"not\":", "{}", "}", 11000)).status().code(),
+            StatusCode::kResourceExhausted);
+}
+
+TEST(JsonSchemaBounds, LongChainsOfReferences) {
+  std::string defs;
+  for (int i = 0; i < 10000; ++i) {
+    defs += "\"d" + std::to_string(i) + "\":{\"$ref\":\"#/$defs/d" + std::to_string(i + 1) + "\"" +
+            (i % 2 == 0 ? "" : ",\"minLength\":" + std::to_string(i % 5)) + "},";
+  }
+  Grammar grammar = GrammarFromJsonSchema("{\"$ref\":\"#/$defs/d0\",\"$defs\":{" + defs +
+                                          "\"d10000\":{\"type\":\"string\"}}}").value();
+  EXPECT_TRUE(Accepts(grammar, "\"abcd\""));
+  EXPECT_FALSE(Accepts(grammar, "\"ab\""));
+}
+
+TEST(JsonSchemaBounds, ManyValuesAndManyProperties) {
+  std::string values, properties;
+  for (int i = 0; i < 100000; ++i) values += (i ? ",\"v" : "\"v") + std::to_string(i) + "\"";
+  EXPECT_TRUE(GrammarFromJsonSchema("{\"enum\":[" + values + "]}").ok());
+  for (int i = 0; i < 1000; ++i) {
+    properties += (i ? ",\"p" : "\"p") + std::to_string(i) + "\":{\"type\":\"null\"}";
+  }
+  Grammar grammar =
+      GrammarFromJsonSchema("{\"type\":\"object\",\"properties\":{" + properties + "}}").value();
+  // Suffixes are shared: nodes grow with the properties, not with their square.
+  EXPECT_LT(grammar.node_count(), 10'000u);
+  EXPECT_TRUE(Accepts(grammar, R"({"p3":null,"p17":null,"p999":null})"));
+  EXPECT_FALSE(Accepts(grammar, R"({"p17":null,"p3":null})"));
+}
+
+TEST(JsonSchemaBounds, CrossProductsAreBounded) {
+  auto product = [](int factors) {
+    std::string out;
+    for (int i = 0; i < factors; ++i) {
+      out += i ? ",{\"anyOf\":[" : "{\"anyOf\":[";
+      for (int j = 0; j < 4; ++j) {
+        std::string key = "\"k" + std::to_string(i) + "\"";
+        out += std::string(j ? "," : "") + "{\"required\":[" + key + "],\"properties\":{" + key +
+               ":{\"const\":" + std::to_string(j) + "}}}";
+      }
+      out += "]}";
+    }
+    return "{\"type\":\"object\",\"allOf\":[" + out + "]}";
+  };
+  Grammar small = GrammarFromJsonSchema(product(3), Free()).value();
+  EXPECT_TRUE(Accepts(small, R"({"k0":1,"k1":3,"k2":0})"));
+  EXPECT_FALSE(Accepts(small, R"({"k0":1,"k1":4,"k2":0})"));
+  EXPECT_TRUE(GrammarFromJsonSchema(product(6), Free()).ok());
+  Status status = GrammarFromJsonSchema(product(12), Free()).status();
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  EXPECT_NE(status.message().find("#/allOf"), std::string::npos) << status.message();
+}
+
+TEST(JsonSchema, AnyOrderIsRefused) {
+  JsonSchemaOptions options;
+  options.any_order = true;
+  EXPECT_EQ(GrammarFromJsonSchema("{}", options).status().code(), StatusCode::kUnsupported);
+}
+
+TEST(BuiltinJson, IsAnyObjectOrArray) {
+  Grammar grammar = BuiltinJsonGrammar();
+  for (const char* text : {"{}", "[]", R"({"a": [1, 2.5e3, "x", null, true, {}]})", "[[ ]]"}) {
+    EXPECT_TRUE(Accepts(grammar, text)) << text;
+  }
+  for (const char* text : {"1", "\"a\"", "null", "[1,]", "{\"a\":}", " []", "[] ", "[01]"}) {
+    EXPECT_FALSE(Accepts(grammar, text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace grammask::internal
