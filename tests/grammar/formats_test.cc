@@ -290,7 +290,7 @@ int DaysIn(int year, int month) {
 TEST(FormatsTest, EveryDate) {
   RegularLanguage language([](GrammarBuilder* b) { return EmitFormat(b, "date", {}); });
   ASSERT_TRUE(language.status().ok());
-  char text[16];
+  char text[64];
   for (int year = 0; year <= 9999; ++year) {
     for (int month = 0; month <= 13; ++month) {
       bool valid_month = year > 0 && month >= 1 && month <= 12;
@@ -315,7 +315,7 @@ TEST(FormatsTest, EveryIpv4OctetAndTime) {
     EXPECT_FALSE(ipv4.Has("1.1.1.0" + octet));
   }
   RegularLanguage time([](GrammarBuilder* b) { return EmitFormat(b, "time", {}); });
-  char text[32];
+  char text[64];
   for (int a = 0; a < 100; ++a) {
     for (int b = 0; b < 100; ++b) {
       std::snprintf(text, sizeof(text), "%02d:%02d:09Z", a, b);

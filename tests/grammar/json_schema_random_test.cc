@@ -1,5 +1,5 @@
-// Random schemas against the slow twin: of every value of a small world, some spelling with its keys
-// in some order is in the grammar exactly when the value meets the schema.
+// Random schemas against the slow twin: of every value of a small world, some spelling with its
+// keys in some order is in the grammar exactly when the value meets the schema.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,8 +37,8 @@ class SchemaMaker {
   std::string Key() { return Pick<std::string>({"a", "b", "c"}); }
   Json Value() {
     return Pick<Json>({nullptr, true, false, 0, 1, 2, 0.5, "", "a", "ab", Json::array(),
-                       Json::array({1}), Json::array({0, "a"}), Json::object(),
-                       Json{{"a", 1}}, Json{{"a", 0}, {"b", "a"}}});
+                       Json::array({1}), Json::array({0, "a"}), Json::object(), Json{{"a", 1}},
+                       Json{{"a", 0}, {"b", "a"}}});
   }
   std::string Type() {
     return Pick<std::string>(
@@ -74,45 +74,96 @@ class SchemaMaker {
 
   void AddSimple(Json* s) {
     switch (Below(13)) {
-      case 0: case 1: (*s)["type"] = Type(); break;
-      case 2: (*s)["type"] = Json::array({Type(), Type()}); break;
-      case 3: (*s)["const"] = Value(); break;
-      case 4: (*s)["enum"] = Json::array({Value(), Value(), Value()}); break;
-      case 5: (*s)[Pick<std::string>({"minimum", "maximum", "exclusiveMinimum",
-                                      "exclusiveMaximum"})] = Below(3); break;
-      case 6: (*s)["multipleOf"] = Pick<Json>({1, 2, 0.5}); break;
-      case 7: (*s)[Pick<std::string>({"minLength", "maxLength"})] = Below(3); break;
-      case 8: (*s)["pattern"] = Pick<std::string>({"^a", "b$", "a"}); break;
-      case 9: (*s)[Pick<std::string>({"minItems", "maxItems"})] = Below(3); break;
-      case 10: (*s)["required"] = Keys(1 + Below(2)); break;
-      case 11: (*s)[Pick<std::string>({"minProperties", "maxProperties"})] = Below(3); break;
-      case 12: (*s)["dependentRequired"] = {{Key(), Keys(1)}}; break;
+      case 0:
+      case 1:
+        (*s)["type"] = Type();
+        break;
+      case 2:
+        (*s)["type"] = Json::array({Type(), Type()});
+        break;
+      case 3:
+        (*s)["const"] = Value();
+        break;
+      case 4:
+        (*s)["enum"] = Json::array({Value(), Value(), Value()});
+        break;
+      case 5:
+        (*s)[Pick<std::string>({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})] =
+            Below(3);
+        break;
+      case 6:
+        (*s)["multipleOf"] = Pick<Json>({1, 2, 0.5});
+        break;
+      case 7:
+        (*s)[Pick<std::string>({"minLength", "maxLength"})] = Below(3);
+        break;
+      case 8:
+        (*s)["pattern"] = Pick<std::string>({"^a", "b$", "a"});
+        break;
+      case 9:
+        (*s)[Pick<std::string>({"minItems", "maxItems"})] = Below(3);
+        break;
+      case 10:
+        (*s)["required"] = Keys(1 + Below(2));
+        break;
+      case 11:
+        (*s)[Pick<std::string>({"minProperties", "maxProperties"})] = Below(3);
+        break;
+      case 12:
+        (*s)["dependentRequired"] = {{Key(), Keys(1)}};
+        break;
     }
   }
 
   void AddApplicator(Json* s, int depth) {
     switch (Below(17)) {
-      case 0: case 1: case 2:
+      case 0:
+      case 1:
+      case 2:
         for (int i = 0; i < 2; ++i) (*s)["properties"][Key()] = Schema(depth);
         break;
-      case 3: (*s)["additionalProperties"] = Schema(depth); break;
-      case 4: (*s)["patternProperties"][Pick<std::string>({"a", "^[ab]$", "[bc]"})] =
-                  Schema(depth); break;
-      case 5: (*s)["propertyNames"] = Schema(0); break;
-      case 6: (*s)["items"] = Schema(depth); break;
-      case 7: (*s)["prefixItems"] = List(depth, 1 + Below(2)); break;
-      case 8: (*s)["contains"] = Schema(depth); break;
-      case 9: (*s)["allOf"] = List(depth, 2); break;
-      case 10: (*s)["anyOf"] = List(depth, 2); break;
-      case 11: case 12: (*s)["oneOf"] = List(depth, 2 + Below(2)); break;
-      case 13: (*s)["not"] = Schema(depth); break;
+      case 3:
+        (*s)["additionalProperties"] = Schema(depth);
+        break;
+      case 4:
+        (*s)["patternProperties"][Pick<std::string>({"a", "^[ab]$", "[bc]"})] = Schema(depth);
+        break;
+      case 5:
+        (*s)["propertyNames"] = Schema(0);
+        break;
+      case 6:
+        (*s)["items"] = Schema(depth);
+        break;
+      case 7:
+        (*s)["prefixItems"] = List(depth, 1 + Below(2));
+        break;
+      case 8:
+        (*s)["contains"] = Schema(depth);
+        break;
+      case 9:
+        (*s)["allOf"] = List(depth, 2);
+        break;
+      case 10:
+        (*s)["anyOf"] = List(depth, 2);
+        break;
+      case 11:
+      case 12:
+        (*s)["oneOf"] = List(depth, 2 + Below(2));
+        break;
+      case 13:
+        (*s)["not"] = Schema(depth);
+        break;
       case 14:
         (*s)["if"] = Schema(depth);
         (*s)["then"] = Schema(depth);
         if (Below(2) != 0) (*s)["else"] = Schema(depth);
         break;
-      case 15: (*s)["dependentSchemas"] = {{Key(), Schema(depth)}}; break;
-      case 16: (*s)["$ref"] = Pick<std::string>({"#/$defs/x", "#/$defs/y"}); break;
+      case 15:
+        (*s)["dependentSchemas"] = {{Key(), Schema(depth)}};
+        break;
+      case 16:
+        (*s)["$ref"] = Pick<std::string>({"#/$defs/x", "#/$defs/y"});
+        break;
     }
   }
 
@@ -121,8 +172,8 @@ class SchemaMaker {
 
 std::vector<Json> World() {
   std::vector<Json> scalars = {nullptr, true, false, 0, 1, 2, -1, 0.5, "", "a", "b", "ab", "abc"};
-  std::vector<Json> inner = {0, 2, "a", "ab", true, Json::array(), Json::array({1}),
-                             Json{{"a", 1}}};
+  std::vector<Json> inner = {
+      0, 2, "a", "ab", true, Json::array(), Json::array({1}), Json{{"a", 1}}};
   std::vector<Json> world = scalars;
   world.push_back(Json::array());
   world.push_back(Json::object());

@@ -20,12 +20,18 @@ namespace {
 
 std::string CodeName(StatusCode code) {
   switch (code) {
-    case StatusCode::kOk: return "kOk";
-    case StatusCode::kInvalidArgument: return "kInvalidArgument";
-    case StatusCode::kUnsupported: return "kUnsupported";
-    case StatusCode::kUnsatisfiable: return "kUnsatisfiable";
-    case StatusCode::kResourceExhausted: return "kResourceExhausted";
-    default: return "other";
+    case StatusCode::kOk:
+      return "kOk";
+    case StatusCode::kInvalidArgument:
+      return "kInvalidArgument";
+    case StatusCode::kUnsupported:
+      return "kUnsupported";
+    case StatusCode::kUnsatisfiable:
+      return "kUnsatisfiable";
+    case StatusCode::kResourceExhausted:
+      return "kResourceExhausted";
+    default:
+      return "other";
   }
 }
 
@@ -110,9 +116,11 @@ TEST(JsonSchema, IndentIsThatOfJsonDumps) {
   EXPECT_FALSE(Accepts(any, "{\n \"a\": 1\n}"));
   EXPECT_FALSE(Accepts(any, "{\"a\": 1}"));
   EXPECT_FALSE(Accepts(any, "{\n  \"a\": [\n  1\n  ]\n}"));
-  Grammar list = GrammarFromJsonSchema(
-      R"({"type":"object","properties":{"l":{"type":"array","items":{"type":"integer"}}}})",
-      options).value();
+  Grammar list =
+      GrammarFromJsonSchema(
+          R"({"type":"object","properties":{"l":{"type":"array","items":{"type":"integer"}}}})",
+          options)
+          .value();
   EXPECT_TRUE(Accepts(list, "{\n  \"l\": [\n    1,\n    2\n  ]\n}"));
   EXPECT_FALSE(Accepts(list, "{\n  \"l\": [\n    1, 2\n  ]\n}"));
 }
@@ -144,15 +152,16 @@ TEST(JsonSchema, RecursionWithAnIndentNestsToABoundedDepth) {
 // ---- The three steps in print ----
 
 TEST(JsonSchemaSteps, ReadPrintsKeywordsByPointer) {
-  JsonDocument document = JsonDocument::Parse(
-      R"({"type":["string","null"],"title":"t","anyOf":[{"minLength":2},true]})", {}).value();
+  JsonDocument document =
+      JsonDocument::Parse(
+          R"({"type":["string","null"],"title":"t","anyOf":[{"minLength":2},true]})", {})
+          .value();
   Limits limits;
   SchemaTree tree(&document, limits);
   ASSERT_TRUE(tree.Read(document.root()).ok());
   ASSERT_TRUE(tree.Read(*document.Find(document.root(), "anyOf")).status().code() ==
               StatusCode::kInvalidArgument);
-  EXPECT_EQ(tree.ToString(),
-            "#: type=[\"string\",\"null\"] anyOf=[{\"minLength\":2},true]\n");
+  EXPECT_EQ(tree.ToString(), "#: type=[\"string\",\"null\"] anyOf=[{\"minLength\":2},true]\n");
 }
 
 // The normal form of `schema`, without that of its parts.
@@ -171,7 +180,7 @@ std::string Normal(std::string_view schema, bool strict = false) {
 
 TEST(JsonSchemaSteps, NormalFormIsAUnionOfTypedCases) {
   EXPECT_EQ(Normal(R"({"type":["null","string"],"minLength":1,"not":{"const":"a"}})"),
-            "null\nlength 1.. not in {\"a\"}\n");
+            "null\nstring length 1.. except \"a\"\n");
   EXPECT_EQ(Normal(R"({"type":"object","properties":{"a":true},"required":["b"]})"),
             "object 1.. {a?: any; b: any; any...}\n");
   EXPECT_EQ(Normal(R"({"type":"array","prefixItems":[{"type":"null"}],"minItems":1})"),
@@ -196,14 +205,18 @@ TEST(JsonSchemaSteps, DisjointBranchesNeedNoComplement) {
 
 TEST(JsonSchemaSteps, EqualSchemasShareARule) {
   Grammar twice = GrammarFromJsonSchema(
-      R"({"type":"object","properties":{
+                      R"({"type":"object","properties":{
             "a":{"type":"object","properties":{"x":{"type":"null"}}},
             "b":{"type":"object","properties":{"x":{"type":"null"}}}},
-          "additionalProperties":false})", Free()).value();
+          "additionalProperties":false})",
+                      Free())
+                      .value();
   Grammar once = GrammarFromJsonSchema(
-      R"({"type":"object","properties":{
+                     R"({"type":"object","properties":{
             "a":{"type":"object","properties":{"x":{"type":"null"}}}},
-          "additionalProperties":false})", Free()).value();
+          "additionalProperties":false})",
+                     Free())
+                     .value();
   EXPECT_EQ(twice.rule_count(), once.rule_count());
 }
 
@@ -230,9 +243,27 @@ TEST(JsonDocument, FindsEqualSubtrees) {
 }
 
 TEST(JsonDocument, RefusesWhatIsNotJson) {
-  for (const char* text : {"", " ", "{", "[1", "[1,]", "{\"a\" 1}", "{\"a\":1 \"b\":2}", "01", "1.",
-                           "1e", "-", "tru", "\"a", "\"\t\"", "\"\\x\"", "\"\\u12g4\"",
-                           "\"\\udc00\"", "\"\xff\"", "1 2", "{1:2}", "nul"}) {
+  for (const char* text : {"",
+                           " ",
+                           "{",
+                           "[1",
+                           "[1,]",
+                           "{\"a\" 1}",
+                           "{\"a\":1 \"b\":2}",
+                           "01",
+                           "1.",
+                           "1e",
+                           "-",
+                           "tru",
+                           "\"a",
+                           "\"\t\"",
+                           "\"\\x\"",
+                           "\"\\u12g4\"",
+                           "\"\\udc00\"",
+                           "\"\xff\"",
+                           "1 2",
+                           "{1:2}",
+                           "nul"}) {
     EXPECT_EQ(JsonDocument::Parse(text, {}).status().code(), StatusCode::kInvalidArgument) << text;
   }
 }
@@ -270,7 +301,8 @@ TEST(TextMatch, AgreesWithTheRecognizer) {
       bool found = keys.Matches(keys.Intern(pattern), text).value();
       std::string schema = "{\"type\":\"string\",\"pattern\":\"" + JsonSpelling(pattern) + "\"}";
       Grammar grammar = GrammarFromJsonSchema(schema, Free()).value();
-      EXPECT_EQ(found, Accepts(grammar, "\"" + JsonSpelling(text) + "\"")) << pattern << " " << text;
+      EXPECT_EQ(found, Accepts(grammar, "\"" + JsonSpelling(text) + "\""))
+          << pattern << " " << text;
     }
   }
 }
@@ -301,7 +333,8 @@ TEST(JsonSchemaBounds, LongChainsOfReferences) {
             (i % 2 == 0 ? "" : ",\"minLength\":" + std::to_string(i % 5)) + "},";
   }
   Grammar grammar = GrammarFromJsonSchema("{\"$ref\":\"#/$defs/d0\",\"$defs\":{" + defs +
-                                          "\"d10000\":{\"type\":\"string\"}}}").value();
+                                          "\"d10000\":{\"type\":\"string\"}}}")
+                        .value();
   EXPECT_TRUE(Accepts(grammar, "\"abcd\""));
   EXPECT_FALSE(Accepts(grammar, "\"ab\""));
 }

@@ -1,7 +1,8 @@
 // The slow twin of the schema compiler: decides by definition whether a value meets a schema.
 //
 // For tests only. One function for each group of keywords, straight from the specification of draft
-// 2020-12, over nlohmann's values and RE2; recursive, for small schemas. References are "#/..." only.
+// 2020-12, over nlohmann's values and RE2; recursive, for small schemas. References are "#/..."
+// only.
 #ifndef GRAMMASK_TESTS_GRAMMAR_JSON_VALIDATOR_H_
 #define GRAMMASK_TESTS_GRAMMAR_JSON_VALIDATOR_H_
 
@@ -100,8 +101,9 @@ class JsonValidator {
   bool String(const Json& s, const Json& v) const {
     if (!v.is_string()) return true;
     std::string text = v;
-    auto length = std::count_if(text.begin(), text.end(),
-                                [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+    auto length = std::count_if(text.begin(), text.end(), [](char c) {
+      return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+    });
     if (s.contains("minLength") && length < s["minLength"].get<int64_t>()) return false;
     if (s.contains("maxLength") && length > s["maxLength"].get<int64_t>()) return false;
     return !s.contains("pattern") || RE2::PartialMatch(text, s["pattern"].get<std::string>());
@@ -131,8 +133,7 @@ class JsonValidator {
       }
     }
     if (!s.contains("contains")) return true;
-    return std::any_of(v.begin(), v.end(),
-                       [&](const Json& e) { return Valid(s["contains"], e); });
+    return std::any_of(v.begin(), v.end(), [&](const Json& e) { return Valid(s["contains"], e); });
   }
 
   bool Object(const Json& s, const Json& v) const {

@@ -304,6 +304,10 @@ StatusOr<NodeId> ObjectEmitter::Counted(int64_t min, int64_t max) {
 }
 
 StatusOr<NodeId> ObjectEmitter::Run() {
+  bool may_be_empty = set_.min == 0 && set_.some.empty();
+  if (!e_.layout_.may_nest(depth_)) {
+    return e_.layout_.Container('{', '}', may_be_empty, builder_.Nothing(), depth_);
+  }
   GM_ASSIGN_OR_RETURN(bool possible, FindMembers());
   if (!possible) return builder_.Nothing();
   GM_ASSIGN_OR_RETURN(extra_, ExtraNode(0));
@@ -317,9 +321,8 @@ StatusOr<NodeId> ObjectEmitter::Run() {
   bool extras = extra_ != builder_.Nothing();
   int64_t max = extras ? set_.max : std::min(set_.max, n);
   if (set_.min > max) return builder_.Nothing();
-  bool may_be_empty = set_.min == 0 && set_.some.empty();
   NodeId content = builder_.Nothing();
-  if (max > 0 && e_.layout_.may_nest(depth_)) {
+  if (max > 0) {
     bool bounded =
         (extras ? max != kUnbounded : max < n) || set_.min > std::max<int64_t>(required_, 1);
     StatusOr<NodeId> members = bounded ? Counted(set_.min, max) : Uncounted();

@@ -93,7 +93,7 @@ class JsonParser {
 
 size_t JsonParser::Hash::operator()(uint32_t id) const {
   const Node& n = doc->nodes_[id];
-  size_t h = n.count * 8 + static_cast<size_t>(n.kind);
+  size_t h = size_t{n.count} * 8 + static_cast<size_t>(n.kind);
   auto mix = [&](JsonId child) {
     const Node& c = doc->nodes_[child.value];
     h = c.text.empty() ? absl::HashOf(h, c.kind, c.kind < JsonKind::kArray ? 0 : c.representative)

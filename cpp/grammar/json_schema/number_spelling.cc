@@ -348,6 +348,7 @@ class SetWriter {
   NodeId WithoutExcluded(NodeId body) {
     if (set_.excluded.empty()) return body;
     std::vector<NodeId> values;
+    values.reserve(set_.excluded.size());
     for (const Decimal& v : set_.excluded) values.push_back(EmitNumberValue(&b_, v));
     return b_.And({body, b_.Not(b_.Choice(values))});
   }

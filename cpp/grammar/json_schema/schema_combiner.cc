@@ -223,6 +223,7 @@ Status SchemaCombiner::ApplyOneOf() {
     auto& mine = set_.*member;
     if (mine.empty()) return {};
     std::vector<std::remove_reference_t<decltype(mine)> const*> lists;
+    lists.reserve(branches.size());
     for (const ValueSet* b : branches) lists.push_back(&(b->*member));
     auto result = ExactlyOne(mine, std::move(lists));
     if (!result.ok()) return At(Keyword::kOneOf, result.status());
