@@ -10,6 +10,8 @@
 // emit.h. Tests: tests/grammar/json_schema_test.cc.
 #include "grammar/json_schema.h"
 
+#include <string>
+
 #include "grammar/json_schema/emit.h"
 #include "grammar/json_schema/json_document.h"
 #include "grammar/json_schema/key_patterns.h"
@@ -18,13 +20,30 @@
 
 namespace grammask::internal {
 
-StatusOr<Grammar> GrammarFromJsonSchema(std::string_view schema, const JsonSchemaOptions& options,
-                                        const Limits& limits) {
+namespace {
+
+Status CheckOptions(const JsonSchemaOptions& options) {
   if (options.any_order) {
     return Unsupported(
         "any_order=True is not supported in this version; keys come in the order of "
         "the schema");
   }
+  if (options.indent.has_value() && *options.indent < 0) {
+    return InvalidArgument("indent is " + std::to_string(*options.indent) +
+                           "; a number of spaces from 0 on is needed");
+  }
+  if (options.max_whitespace_cnt.has_value() && *options.max_whitespace_cnt <= 0) {
+    return InvalidArgument("max_whitespace_cnt is " + std::to_string(*options.max_whitespace_cnt) +
+                           "; a number from 1 on is needed (any_whitespace=False for none)");
+  }
+  return {};
+}
+
+}  // namespace
+
+StatusOr<Grammar> GrammarFromJsonSchema(std::string_view schema, const JsonSchemaOptions& options,
+                                        const Limits& limits) {
+  GM_RETURN_IF_ERROR(CheckOptions(options));
   GM_ASSIGN_OR_RETURN(JsonDocument document, JsonDocument::Parse(schema, limits));
   SchemaTree tree(&document, limits);
   GrammarBuilder builder(limits);
