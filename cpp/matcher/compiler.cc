@@ -127,15 +127,19 @@ struct GrammarCompiler::Impl {
         hub(std::make_shared<internal::EngineHub>(tokenizer.vocab(), o.limits)),
         cache(o.cache_limit_bytes) {}
 
+  // `place` begins the message of an error that shows only when the grammar is built.
   template <class Parse>
-  StatusOr<CompiledGrammar> Compile(const std::string& key, Parse&& parse) {
+  StatusOr<CompiledGrammar> Compile(const std::string& key, Parse&& parse,
+                                    std::string_view place = "") {
     auto compile = [&]() -> StatusOr<CompiledGrammar> {
       const auto start = std::chrono::steady_clock::now();
       hub->CheckBudget(*hub->Current());
       StatusOr<Grammar> grammar = parse();
       if (!grammar.ok()) return grammar.status();
       auto impl = std::make_shared<CompiledGrammar::Impl>(*grammar, tokenizer, hub);
-      if (auto placed = impl->Place(); !placed.ok()) return placed.status();
+      if (auto placed = impl->Place(); !placed.ok()) {
+        return Status(placed.status().code(), std::string(place) + placed.status().message());
+      }
       impl->seconds =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       return CompiledGrammar(std::move(impl));
@@ -166,7 +170,8 @@ StatusOr<CompiledGrammar> GrammarCompiler::CompileJsonSchema(std::string_view sc
                                                              const SchemaOptions& options) {
   const std::string key = impl_->options.cache_enabled ? SchemaKey(schema, options) : std::string();
   return impl_->Compile(
-      key, [&] { return Grammar::FromJsonSchema(schema, options, impl_->options.limits); });
+      key, [&] { return Grammar::FromJsonSchema(schema, options, impl_->options.limits); },
+      "#: ");
 }
 
 StatusOr<CompiledGrammar> GrammarCompiler::CompileBuiltinJson() {
