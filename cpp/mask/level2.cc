@@ -16,6 +16,7 @@
 namespace grammask::internal {
 
 void MaskCache::Fill(SetId set, uint32_t* row) {
+  if (words_ == 0) return;  // an empty vocabulary: `row` may be null
   const TokenMask& mask = OfSet(set);
   if (mask.bitmap != nullptr) {
     std::memcpy(row, mask.bitmap, words_ * 4);

@@ -170,8 +170,7 @@ StatusOr<CompiledGrammar> GrammarCompiler::CompileJsonSchema(std::string_view sc
                                                              const SchemaOptions& options) {
   const std::string key = impl_->options.cache_enabled ? SchemaKey(schema, options) : std::string();
   return impl_->Compile(
-      key, [&] { return Grammar::FromJsonSchema(schema, options, impl_->options.limits); },
-      "#: ");
+      key, [&] { return Grammar::FromJsonSchema(schema, options, impl_->options.limits); }, "#: ");
 }
 
 StatusOr<CompiledGrammar> GrammarCompiler::CompileBuiltinJson() {
