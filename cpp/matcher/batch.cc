@@ -36,6 +36,10 @@ Status BatchGrammarMatcher::FillNextTokenBitmask(std::span<GrammarMatcher* const
     return InvalidArgument("batch fill: " + std::to_string(indices.size()) + " indices for " +
                            std::to_string(matchers.size()) + " matchers");
   }
+  if (stride_words < row_words && rows > 1) {
+    return InvalidArgument("batch fill: rows of " + std::to_string(row_words) +
+                           " words overlap at a stride of " + std::to_string(stride_words));
+  }
   absl::flat_hash_set<const GrammarMatcher*> seen;
   absl::flat_hash_set<int64_t> seen_rows;
   for (size_t i = 0; i < matchers.size(); ++i) {

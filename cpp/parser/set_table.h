@@ -130,10 +130,6 @@ class SetTable {
   // Length of the shortest text that completes a parse in `set`. Of a set without unknown context.
   uint64_t ShortestCompletion(SetId set);
 
-  // `set` of table `from`, made anew in this one. `procs` maps procedures of the other store to
-  // those of this one (0: unknown, to be copied). Both tables' locks must not be held.
-  class Importer;
-
   TermStore& terms() { return terms_; }
   size_t size() const { return sets_.size(); }
   size_t memory_bytes() const;

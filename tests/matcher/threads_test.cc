@@ -97,7 +97,7 @@ TEST(Threads, AlsoWhileTablesAreThrownAway) {
   CompilerOptions options;
   options.limits.arena_bytes = 1;  // any growth is too much
   options.cache_limit_bytes = 2000;
-  WalksAgree(options, 5, 300);
+  WalksAgree(options, 2, 100);
 }
 
 // Forks of one matcher on several threads, as in the search for the best draft.
