@@ -16,6 +16,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/hex.h"
+
 namespace grammask::internal {
 namespace {
 
@@ -70,13 +72,6 @@ void DecodeByteLevel(std::string* token) {
     (*token)[out++] = byte;  // out < pos: the character read is at least as long as its byte
   }
   token->resize(out);
-}
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 void DecodeByteFallback(std::string* token) {

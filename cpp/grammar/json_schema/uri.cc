@@ -7,6 +7,8 @@
 // Source: RFC 3986, sections 5.2 and 5.3. Tests: tests/grammar/json_schema_test.cc.
 #include "grammar/json_schema/uri.h"
 
+#include "base/hex.h"
+
 namespace grammask::internal {
 namespace {
 
@@ -53,13 +55,6 @@ std::string RemoveDotSegments(std::string_view path) {
     if (last) return out;
     pos = end + 1;
   }
-}
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 }  // namespace
