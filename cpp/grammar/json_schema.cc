@@ -42,7 +42,9 @@ Status CheckOptions(const JsonSchemaOptions& options) {
 }  // namespace
 
 StatusOr<Grammar> GrammarFromJsonSchema(std::string_view schema, const JsonSchemaOptions& options,
-                                        const Limits& limits) {
+                                        const Limits& limits,
+                                        std::vector<SchemaWarning>* warnings) {
+  if (warnings != nullptr) warnings->clear();
   GM_RETURN_IF_ERROR(CheckOptions(options));
   GM_ASSIGN_OR_RETURN(JsonDocument document, JsonDocument::Parse(schema, limits));
   SchemaTree tree(&document, limits);

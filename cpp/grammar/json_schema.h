@@ -2,6 +2,7 @@
 #ifndef GRAMMASK_GRAMMAR_JSON_SCHEMA_H_
 #define GRAMMASK_GRAMMAR_JSON_SCHEMA_H_
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,11 +20,19 @@ struct JsonSchemaOptions {
   // Members and elements beyond those named are refused unless the schema itself speaks of them.
   bool strict_mode = true;
   std::optional<int> max_whitespace_cnt;  // with any_whitespace: at most so many characters a place
-  bool any_order = false;                 // kUnsupported when true in this version
+  bool any_order = false;                 // members in any order, not only in the schema's
+  bool root_whitespace = false;           // whitespace before and after the root value too
+  // What has no exact form: an error, or (true) a superset with a SchemaWarning for each place.
+  bool widen = false;
+  // Other documents that `$ref` may name: URI to JSON text.
+  std::map<std::string, std::string> registry;
+  // Formats of the caller's own: name to an ECMA-262 regular expression for the whole string. They
+  // take precedence over the built-in ones.
+  std::map<std::string, std::string> formats;
 };
 
-// A place where the grammar admits more than the schema does. Empty in this version unless the
-// caller asked for widening.
+// A place where the grammar admits more than the schema does: only where the caller asked for
+// widening.
 struct SchemaWarning {
   std::string pointer, keyword, reason;
 };
@@ -31,9 +40,11 @@ struct SchemaWarning {
 // Reads `schema` (JSON text), normalises it and emits a grammar. Errors: kInvalidArgument (not
 // JSON, or not a schema), kUnsupported (a keyword this version cannot express exactly),
 // kUnsatisfiable, kResourceExhausted; messages name the JSON pointer, the keyword and the cure.
+// `warnings`, where given, gets the places that were widened.
 StatusOr<Grammar> GrammarFromJsonSchema(std::string_view schema,
                                         const JsonSchemaOptions& options = {},
-                                        const Limits& limits = {});
+                                        const Limits& limits = {},
+                                        std::vector<SchemaWarning>* warnings = nullptr);
 
 // Any JSON object or array.
 Grammar BuiltinJsonGrammar();
