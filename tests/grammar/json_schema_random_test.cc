@@ -24,6 +24,9 @@ class SchemaMaker {
   Json Root() {
     Json schema = Schema(3);
     if (!schema.is_object()) schema = Json::object({{"allOf", Json::array({schema})}});
+    // Beside all else, where they have most to see.
+    if (Below(4) == 0) schema["unevaluatedProperties"] = Schema(0);
+    if (Below(8) == 0) schema["unevaluatedItems"] = Schema(0);
     schema["$defs"] = {{"x", Schema(1)}, {"y", Schema(1)}};
     return schema;
   }
@@ -116,7 +119,7 @@ class SchemaMaker {
   }
 
   void AddApplicator(Json* s, int depth) {
-    switch (Below(17)) {
+    switch (Below(20)) {
       case 0:
       case 1:
       case 2:
@@ -163,6 +166,13 @@ class SchemaMaker {
         break;
       case 16:
         (*s)["$ref"] = Pick<std::string>({"#/$defs/x", "#/$defs/y"});
+        break;
+      case 17:
+      case 18:
+        (*s)["unevaluatedProperties"] = Below(2) == 0 ? Json(false) : Schema(depth);
+        break;
+      case 19:
+        (*s)["unevaluatedItems"] = Below(2) == 0 ? Json(false) : Schema(depth);
         break;
     }
   }

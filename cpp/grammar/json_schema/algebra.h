@@ -39,6 +39,9 @@ class Algebra {
   StatusOr<std::vector<T>> MeetAll(const std::vector<T>& a, const std::vector<T>& b);
   template <class T>
   StatusOr<std::vector<T>> ComplementAll(const std::vector<T>& cases);
+  // Adds one case, leaving out what another plainly contains.
+  template <class T>
+  Status Add(std::vector<T>* list, T item);
 
   // The values that an extra key may take in `set`, by the patterns that `key` matches.
   StatusOr<ExprId> ExtraValue(const ObjectSet& set, std::string_view key);
@@ -58,9 +61,6 @@ class Algebra {
   Status MeetNamed(const ObjectSet& a, const ObjectSet& b, std::vector<ObjectSet::Named>* named);
   Status ExpandSome(const ObjectSet& owner, std::vector<ObjectSet>* cases);
   StatusOr<bool> KeySatisfies(const ObjectSet::Some& some, std::string_view key);
-  template <class T>
-  Status Add(std::vector<T>* list, T item);
-
   ExprPool& pool_;
   KeyPatterns& patterns_;
   const Limits& limits_;

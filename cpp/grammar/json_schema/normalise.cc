@@ -141,7 +141,9 @@ Status Normaliser::PartsOfSchema(const Schema& schema, std::vector<ExprId>* part
     for (JsonId e : d.elements(*schema.Get(k))) GM_RETURN_IF_ERROR(add(e));
   }
   if (schema.Has(Keyword::kNot)) GM_RETURN_IF_ERROR(add(*schema.Get(Keyword::kNot)));
-  if (schema.Has(Keyword::kIf) && (schema.Has(Keyword::kThen) || schema.Has(Keyword::kElse))) {
+  // An `if` alone says nothing but what it evaluates.
+  bool says = schema.Has(Keyword::kThen) || schema.Has(Keyword::kElse) || tree_.has_unevaluated();
+  if (schema.Has(Keyword::kIf) && says) {
     for (Keyword k : {Keyword::kIf, Keyword::kThen, Keyword::kElse}) {
       if (schema.Has(k)) GM_RETURN_IF_ERROR(add(*schema.Get(k)));
     }
@@ -374,6 +376,15 @@ StatusOr<std::vector<T>> Normaliser::SubtractCases(std::vector<T> a, const std::
   }
   return a;
 }
+
+template StatusOr<std::vector<NumberSet>> Normaliser::SubtractCases(std::vector<NumberSet>,
+                                                                    const std::vector<NumberSet>&);
+template StatusOr<std::vector<StringSet>> Normaliser::SubtractCases(std::vector<StringSet>,
+                                                                    const std::vector<StringSet>&);
+template StatusOr<std::vector<ArraySet>> Normaliser::SubtractCases(std::vector<ArraySet>,
+                                                                   const std::vector<ArraySet>&);
+template StatusOr<std::vector<ObjectSet>> Normaliser::SubtractCases(std::vector<ObjectSet>,
+                                                                    const std::vector<ObjectSet>&);
 
 StatusOr<ValueSet> Normaliser::Subtract(const ValueSet& a, const ValueSet& b) {
   ValueSet out;
