@@ -73,6 +73,10 @@ class ArrayEmitter {
   StatusOr<NodeId> AfterPrefix();
   StatusOr<NodeId> ListWithSome(bool leads, int64_t min, int64_t max);
   StatusOr<NodeId> Unique();
+  StatusOr<NodeId> UniqueAfterPrefix();
+  StatusOr<NodeId> Scalars(const ValueSet& set);
+  NodeId UsualNumbers();
+  Status UniqueUnsupported(std::string_view what) const;
   // The literals of `expr`; nullopt when it holds others or too many.
   StatusOr<std::optional<std::vector<Literal>>> Literals(ExprId expr);
 
