@@ -55,10 +55,11 @@ StatusOr<RuleId> SchemaEmitter::EmitRoot(ExprId expr) {
     if (!body.ok()) return Located(body.status());
     builder_.SetBody(task.rule, *body);
   }
+  NodeId around = layout_.AroundRoot();
   NodeView view = builder_.node(value);
-  if (view.kind == NodeKind::kRule) return view.rule;
+  if (view.kind == NodeKind::kRule && around == builder_.Empty()) return view.rule;
   RuleId root = builder_.AddRule("root");
-  builder_.SetBody(root, value);
+  builder_.SetBody(root, builder_.Sequence({around, value, around}));
   return root;
 }
 
