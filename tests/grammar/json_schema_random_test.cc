@@ -142,6 +142,8 @@ class SchemaMaker {
         break;
       case 8:
         (*s)["contains"] = Schema(depth);
+        if (Below(2) == 0) (*s)["minContains"] = Below(3);
+        if (Below(2) == 0) (*s)["maxContains"] = Below(3);
         break;
       case 9:
         (*s)["allOf"] = List(depth, 2);
@@ -197,7 +199,11 @@ std::vector<Json> World() {
       world.push_back({{"a", x}, {"d", y}});
     }
   }
-  world.push_back(Json::array({0, "a", 1}));
+  for (const Json& x : {Json(0), Json("a")}) {
+    world.push_back(Json::array({x, "a", 1}));
+    world.push_back(Json::array({2, x, x, 0}));
+    world.push_back(Json::array({x, true, x, Json::object(), x}));
+  }
   world.push_back({{"a", 0}, {"b", 1}, {"c", "a"}});
   world.push_back({{"b", 0}, {"c", 1}, {"ad", "a"}});
   return world;

@@ -48,6 +48,7 @@ class Algebra {
   // Brings a case to its simplest form; false when it is plainly empty.
   bool Simplify(ArraySet* set);
   bool Simplify(ObjectSet* set);
+  bool SimplifyCount(ArraySet::Count* count, ArraySet* set);
   // Counts against limits.max_schema_steps.
   Status Step(size_t amount = 1);
 

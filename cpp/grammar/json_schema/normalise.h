@@ -91,6 +91,7 @@ class Normaliser {
 
   StatusOr<bool> Empty(ExprId expr, int depth);
   StatusOr<bool> Empty(const ArraySet& set, int depth);
+  StatusOr<bool> Misses(const ArraySet& set, const ArraySet::Count& count, int depth);
   StatusOr<bool> Empty(const ObjectSet& set, int depth);
   StatusOr<bool> Empty(const StringSet& set);
   const ValueSet& Known(ExprId expr) { return *SlotOf(expr).set; }

@@ -141,19 +141,15 @@ Status SchemaCombiner::Items(ArraySet* set) {
 
 Status SchemaCombiner::Contains(ArraySet* set) {
   if (!schema_.Has(Keyword::kContains)) return {};
-  int64_t at_least = 1;
+  ArraySet::Count count;
+  GM_ASSIGN_OR_RETURN(count.expr, Sub(*schema_.Get(Keyword::kContains)));
   if (schema_.Has(Keyword::kMinContains)) {
-    GM_ASSIGN_OR_RETURN(at_least, Count(Keyword::kMinContains));
+    GM_ASSIGN_OR_RETURN(count.min, Count(Keyword::kMinContains));
   }
   if (schema_.Has(Keyword::kMaxContains)) {
-    return Error(StatusCode::kUnsupported, Keyword::kMaxContains, "this keyword is not supported");
+    GM_ASSIGN_OR_RETURN(count.max, Count(Keyword::kMaxContains));
   }
-  if (at_least > 1) {
-    return Error(StatusCode::kUnsupported, Keyword::kMinContains,
-                 "only 0 and 1 are supported, not " + std::to_string(at_least));
-  }
-  GM_ASSIGN_OR_RETURN(ExprId some, Sub(*schema_.Get(Keyword::kContains)));
-  if (at_least == 1) set->some.push_back(some);
+  set->some.push_back(count);
   return {};
 }
 

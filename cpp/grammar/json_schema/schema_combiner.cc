@@ -56,15 +56,7 @@ StatusOr<ValueSet> SchemaCombiner::Run() {
   }
   if (types & kTypeArray) {
     GM_ASSIGN_OR_RETURN(ArraySet arrays, Arrays());
-    // What `contains` asks of some element may be true of one in the prefix: meeting spreads it.
-    ArraySet some{.some = std::exchange(arrays.some, {})};
-    if (!algebra_.Simplify(&arrays)) {
-      // No array at all.
-    } else if (some.some.empty()) {
-      set_.arrays.push_back(std::move(arrays));
-    } else if (Status s = algebra_.Meet(arrays, some, &set_.arrays); !s.ok()) {
-      return At(Keyword::kContains, s);
-    }
+    if (algebra_.Simplify(&arrays)) set_.arrays.push_back(std::move(arrays));
   }
   if (types & kTypeObject) {
     GM_ASSIGN_OR_RETURN(ObjectSet objects, Objects());
