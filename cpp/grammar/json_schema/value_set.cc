@@ -145,7 +145,8 @@ struct Printer {
     for (ExprId e : a.prefix) out += Show(e) + "; ";
     out += a.closed ? "closed]" : Show(a.rest) + "...]";
     for (const ArraySet::Count& c : a.some) {
-      out += " some " + Range(c.min, c.max) + " from " + std::to_string(c.from) + " " + Show(c.expr);
+      out +=
+          " some " + Range(c.min, c.max) + " from " + std::to_string(c.from) + " " + Show(c.expr);
     }
     if (a.unique) out += " unique";
     return out;
