@@ -374,7 +374,7 @@ SetId SetTable::StepSlow(SetId set, uint8_t byte) {
 }
 
 // What matters of a set for whether its values can become others: insignificant whitespace does
-// not.
+// not, nor how many zeros a number has at its end.
 std::string SetTable::Fingerprint(SetId id) const {
   std::string out;
   auto put = [&](uint32_t v) { out.append(reinterpret_cast<const char*>(&v), sizeof v); };
@@ -387,6 +387,7 @@ std::string SetTable::Fingerprint(SetId id) const {
     for (size_t i = 0; i < text.size(); ++i) {
       const char c = text[i];
       if (!quoted && (c == ' ' || c == '\t' || c == '\n' || c == '\r')) continue;
+      if (!quoted && c == '0' && text.compare(i, 3, "000") == 0) continue;
       out += c;
       if (c == '"') quoted = !quoted;
       if (quoted && c == '\\' && i + 1 < text.size()) out += text[++i];
