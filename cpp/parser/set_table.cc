@@ -374,7 +374,7 @@ SetId SetTable::StepSlow(SetId set, uint8_t byte) {
 }
 
 // What matters of a set for whether its values can become others: insignificant whitespace does
-// not, nor how many zeros a number has at its end.
+// not, nor how many zeros a number has at its end, nor which exponent.
 std::string SetTable::Fingerprint(SetId id) const {
   std::string out;
   auto put = [&](uint32_t v) { out.append(reinterpret_cast<const char*>(&v), sizeof v); };
@@ -383,11 +383,14 @@ std::string SetTable::Fingerprint(SetId id) const {
     put(item.term.value);
     put(ret.plain.value);
     const std::string text = captures_.Text(ret.capture);
-    bool quoted = false;
+    bool quoted = false, exponent = false;
     for (size_t i = 0; i < text.size(); ++i) {
       const char c = text[i];
       if (!quoted && (c == ' ' || c == '\t' || c == '\n' || c == '\r')) continue;
       if (!quoted && c == '0' && text.compare(i, 3, "000") == 0) continue;
+      const bool digit = c >= '0' && c <= '9';
+      if (!quoted && digit && exponent) continue;
+      exponent = !quoted && (c == 'e' || c == 'E' || (exponent && (c == '+' || c == '-')));
       out += c;
       if (c == '"') quoted = !quoted;
       if (quoted && c == '\\' && i + 1 < text.size()) out += text[++i];
