@@ -236,6 +236,9 @@ std::string_view KeywordName(Keyword keyword) {
 SchemaTree::SchemaTree(const JsonDocument* document, const Limits& limits)
     : document_(*document), limits_(limits), draft_(DraftOf(*document)) {
   schema_of_node_.resize(document->size());
+  // A key may be spelled with escapes.
+  has_unevaluated_ = document->source().find("\"unevaluated") != std::string_view::npos ||
+                     document->source().find("\\u00") != std::string_view::npos;
   // Identifiers change what references and equal subtrees mean; most documents have none beyond
   // that of the root.
   for (std::string_view key : {"\"$id\"", "\"id\"", "\"$anchor\"", "nchor\""}) {

@@ -120,6 +120,9 @@ class SchemaTree {
   // mean.
   bool meaning_is_local() const { return !has_ids_; }
 
+  // Whether unevaluatedProperties or unevaluatedItems may occur.
+  bool has_unevaluated() const { return has_unevaluated_; }
+
   // "<code>: #/pointer/keyword: what". `keyword` may be kCount for the schema itself.
   Status Error(StatusCode code, JsonId schema, Keyword keyword, std::string_view what) const;
 
@@ -140,6 +143,7 @@ class SchemaTree {
   const Limits& limits_;
   Draft draft_;
   bool has_ids_ = false;
+  bool has_unevaluated_ = false;
   bool indexed_ = false;
   std::deque<Schema> schemas_;
   std::vector<uint32_t> schema_of_node_;  // 1 + index into schemas_, or 0
