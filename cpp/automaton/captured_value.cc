@@ -193,7 +193,8 @@ class Follower {
     const auto members = d_.members(f->node);
     for (size_t i = 0; i < members.size(); ++i) {
       if (members[i].key != key) continue;
-      if (!f->seen[i]) ++f->count;
+      if (f->seen[i]) return false;  // a text that repeats a key is that of no value
+      ++f->count;
       f->seen[i] = true;
       if (!Skip()) return true;
       if (rest_[0] != ':') return false;
@@ -216,6 +217,18 @@ CapturedValue::CapturedValue(std::unique_ptr<const std::string> text, JsonDocume
 
 bool CapturedValue::MayComeFrom(std::string_view text) const {
   return Follower(document_, text).Run();
+}
+
+bool RepeatsKey(std::string_view text, const JsonDocument& document) {
+  size_t colons = 0, members = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') i += StringLength(text.substr(i)) - 1;
+    colons += text[i] == ':';
+  }
+  for (uint32_t n = 0; n < document.size(); ++n) {
+    if (document.IsObject(JsonId(n))) members += document.members(JsonId(n)).size();
+  }
+  return colons != members;
 }
 
 std::string CanonicalJson(const JsonDocument& d) {
