@@ -39,9 +39,7 @@ SchemaEmitter::SchemaEmitter(Normaliser* normaliser, GrammarBuilder* builder,
     : normaliser_(*normaliser),
       builder_(*builder),
       limits_(limits),
-      layout_(builder, options, normaliser->tree().document().depth() + kFreeDepth) {
-  spelling_.integers_with_fraction = normaliser->tree().draft() != Draft::k4;
-}
+      layout_(builder, options, normaliser->tree().document().depth() + kFreeDepth) {}
 
 StatusOr<RuleId> SchemaEmitter::EmitRoot(ExprId expr) {
   GM_ASSIGN_OR_RETURN(NodeId value, Value(expr, 0, "root"));
@@ -62,7 +60,10 @@ StatusOr<RuleId> SchemaEmitter::EmitRoot(ExprId expr) {
 }
 
 Status SchemaEmitter::Located(const Status& status) const {
-  if (status.ok() || status.message().starts_with('#') || current_ == kAnything) return status;
+  if (status.ok() || current_ == kAnything ||
+      normaliser_.tree().document().BeginsWithPointer(status.message())) {
+    return status;
+  }
   return Status(status.code(),
                 normaliser_.pool().ToString(current_, normaliser_.tree().document()) + ": " +
                     status.message());
@@ -121,6 +122,7 @@ Status SchemaEmitter::AddScalars(const ValueSet& set, std::vector<NodeId>* alter
 
 StatusOr<NodeId> SchemaEmitter::Numbers(const std::vector<NumberSet>& sets) {
   std::vector<NodeId> alternatives;
+  spelling_.integers_with_fraction = !normaliser_.tree().has_strict_integers();
   for (const NumberSet& set : sets) {
     if (const Decimal* single = Single(set)) {
       if (set.Contains(*single)) {

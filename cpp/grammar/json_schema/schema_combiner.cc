@@ -18,7 +18,7 @@ namespace grammask::internal {
 
 Status SchemaCombiner::At(Keyword keyword, const Status& status) const {
   // What already names its place is passed on.
-  if (status.message().starts_with('#')) return status;
+  if (document_.BeginsWithPointer(status.message())) return status;
   return Error(status.code(), keyword, status.message());
 }
 
@@ -87,7 +87,7 @@ StatusOr<ValueSet> SchemaCombiner::Run() {
       case Keyword::kRef:
       case Keyword::kDynamicRef:
       case Keyword::kRecursiveRef: {
-        GM_ASSIGN_OR_RETURN(JsonId target, n_.tree_.Resolve(schema_, k));
+        GM_ASSIGN_OR_RETURN(JsonId target, n_.tree_.Resolve(schema_, k, pool_.scope(expr_)));
         GM_ASSIGN_OR_RETURN(ExprId expr, Sub(target));
         GM_RETURN_IF_ERROR(ApplyExpr(k, expr));
         break;
