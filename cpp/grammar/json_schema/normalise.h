@@ -33,8 +33,9 @@ class Normaliser {
   const SchemaTree& tree() const { return tree_; }
   KeyPatterns& patterns() { return patterns_; }
 
-  // The expression of the schema at `node`: references followed, equal schemas equal.
-  StatusOr<ExprId> SchemaExpr(JsonId node);
+  // The expression of the schema at `node`, applied from within `scope` (kNoScope for the root):
+  // references followed, equal schemas equal.
+  StatusOr<ExprId> SchemaExpr(JsonId node, ScopeId scope);
   // The set of values of `expr`, in normal form: no references and no combinations are left but
   // inside elements and members. The pointer stays valid. Errors name the schema and the keyword.
   StatusOr<const ValueSet*> Evaluate(ExprId expr);
@@ -78,7 +79,8 @@ class Normaliser {
 
   Slot& SlotOf(ExprId expr);
   StatusOr<std::vector<ExprId>> PartsOf(ExprId expr);
-  Status PartsOfSchema(const Schema& schema, std::vector<ExprId>* parts);
+  Status PartsOfSchema(const Schema& schema, ScopeId scope, std::vector<ExprId>* parts);
+  ExprId& ExprOfNode(JsonId node, ScopeId scope);
   StatusOr<ValueSet> Combine(ExprId expr);
   StatusOr<ValueSet> CombineAnd(ExprId expr);
   StatusOr<ValueSet> ValueOf(JsonId node);
@@ -107,8 +109,9 @@ class Normaliser {
   Algebra algebra_;
   std::vector<Slot> slots_;
   std::deque<ValueSet> sets_;
-  std::vector<ExprId> expr_of_node_;  // kNoExpr where not known
-  int level_ = 0;                     // nesting of evaluations
+  std::vector<ExprId> expr_of_node_;  // outside any scope; kUnknown where not known
+  absl::flat_hash_map<std::pair<JsonId, ScopeId>, ExprId> expr_in_scope_;
+  int level_ = 0;  // nesting of evaluations
   // Emptiness as far as known: proved, or not proved with so much depth.
   struct Emptiness {
     bool proved = false;

@@ -18,7 +18,7 @@ namespace grammask::internal {
 
 Status SchemaCombiner::At(Keyword keyword, const Status& status) const {
   // What already names its place is passed on.
-  if (status.message().starts_with('#')) return status;
+  if (document_.BeginsWithPointer(status.message())) return status;
   return Error(status.code(), keyword, status.message());
 }
 
@@ -80,7 +80,7 @@ StatusOr<ValueSet> SchemaCombiner::Run() {
       case Keyword::kRef:
       case Keyword::kDynamicRef:
       case Keyword::kRecursiveRef: {
-        GM_ASSIGN_OR_RETURN(JsonId target, n_.tree_.Resolve(schema_, k));
+        GM_ASSIGN_OR_RETURN(JsonId target, n_.tree_.Resolve(schema_, k, pool_.scope(expr_)));
         GM_ASSIGN_OR_RETURN(ExprId expr, Sub(target));
         GM_RETURN_IF_ERROR(ApplyExpr(k, expr));
         break;
@@ -311,7 +311,7 @@ Status SchemaCombiner::ApplyUnevaluated(Keyword keyword, EvaluatedCases<T>* eval
                                         std::vector<T>* sets) {
   if (sets->empty() || UnevaluatedIsAdditional(keyword)) return {};
   GM_ASSIGN_OR_RETURN(ExprId value, Sub(*schema_.Get(keyword)));
-  auto cases = evaluated->Of(schema_, *sets);
+  auto cases = evaluated->Of(schema_, pool_.scope(expr_), *sets);
   if (!cases.ok()) return At(keyword, cases.status());
   bool single = cases->size() == 1;
   std::vector<T> out;

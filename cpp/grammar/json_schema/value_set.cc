@@ -18,15 +18,15 @@ ExprPool::ExprPool() {
   exprs_.push_back({ExprKind::kFalse, 0, 0});
 }
 
-ExprId ExprPool::Leaf(ExprKind kind, JsonId node) {
-  Key key = {static_cast<uint32_t>(kind), node.value};
+ExprId ExprPool::Leaf(ExprKind kind, JsonId node, ScopeId scope) {
+  Key key = {static_cast<uint32_t>(kind), node.value, scope.value};
   auto [it, fresh] = ids_.try_emplace(std::move(key), ExprId(static_cast<uint32_t>(size())));
-  if (fresh) exprs_.push_back({kind, node.value, 0});
+  if (fresh) exprs_.push_back({kind, node.value, scope.value});
   return it->second;
 }
 
-ExprId ExprPool::Schema(JsonId node) { return Leaf(ExprKind::kSchema, node); }
-ExprId ExprPool::Value(JsonId node) { return Leaf(ExprKind::kValue, node); }
+ExprId ExprPool::Schema(JsonId node, ScopeId scope) { return Leaf(ExprKind::kSchema, node, scope); }
+ExprId ExprPool::Value(JsonId node) { return Leaf(ExprKind::kValue, node, kNoScope); }
 
 ExprId ExprPool::Intern(ExprKind kind, std::span<const ExprId> parts) {
   Key key = {static_cast<uint32_t>(kind)};
