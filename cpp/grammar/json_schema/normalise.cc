@@ -239,7 +239,7 @@ StatusOr<ValueSet> Normaliser::Combine(ExprId expr) {
       return set;
     }
     case ExprKind::kNot: {
-      StatusOr<ValueSet> set = algebra_.Complement(Known(pool_.parts(expr)[0]));
+      StatusOr<ValueSet> set = Complement(Known(pool_.parts(expr)[0]));
       if (!set.ok()) return AtNearestSchema(expr, set.status());
       return set;
     }
@@ -255,7 +255,7 @@ StatusOr<ValueSet> Normaliser::CombineAnd(ExprId expr) {
     if (!set) {
       set = Known(p);
     } else {
-      GM_ASSIGN_OR_RETURN(set, algebra_.Intersect(*set, Known(p)));
+      GM_ASSIGN_OR_RETURN(set, Intersect(*set, Known(p)));
     }
   }
   if (!set) set = ValueSet::All();
@@ -349,6 +349,7 @@ StatusOr<bool> Normaliser::KeyIn(ExprId expr, std::string_view key) {
 
 template <class T>
 StatusOr<std::vector<T>> Normaliser::SubtractCases(std::vector<T> a, const std::vector<T>& b) {
+  if constexpr (std::is_same_v<T, ObjectSet>) return SubtractObjects(std::move(a), b);
   for (const T& minus : b) {
     if (a.empty()) break;
     std::vector<T> rest, touched;
@@ -374,6 +375,15 @@ StatusOr<std::vector<T>> Normaliser::SubtractCases(std::vector<T> a, const std::
   }
   return a;
 }
+
+template StatusOr<std::vector<NumberSet>> Normaliser::SubtractCases(std::vector<NumberSet>,
+                                                                    const std::vector<NumberSet>&);
+template StatusOr<std::vector<StringSet>> Normaliser::SubtractCases(std::vector<StringSet>,
+                                                                    const std::vector<StringSet>&);
+template StatusOr<std::vector<ArraySet>> Normaliser::SubtractCases(std::vector<ArraySet>,
+                                                                   const std::vector<ArraySet>&);
+template StatusOr<std::vector<ObjectSet>> Normaliser::SubtractCases(std::vector<ObjectSet>,
+                                                                    const std::vector<ObjectSet>&);
 
 StatusOr<ValueSet> Normaliser::Subtract(const ValueSet& a, const ValueSet& b) {
   ValueSet out;
