@@ -259,7 +259,7 @@ StatusOr<ValueSet> Normaliser::Combine(ExprId expr) {
       return set;
     }
     case ExprKind::kNot: {
-      StatusOr<ValueSet> set = algebra_.Complement(Known(pool_.parts(expr)[0]));
+      StatusOr<ValueSet> set = Complement(Known(pool_.parts(expr)[0]));
       if (!set.ok()) return AtNearestSchema(expr, set.status());
       return set;
     }
@@ -275,7 +275,7 @@ StatusOr<ValueSet> Normaliser::CombineAnd(ExprId expr) {
     if (!set) {
       set = Known(p);
     } else {
-      GM_ASSIGN_OR_RETURN(set, algebra_.Intersect(*set, Known(p)));
+      GM_ASSIGN_OR_RETURN(set, Intersect(*set, Known(p)));
     }
   }
   if (!set) set = ValueSet::All();
@@ -370,6 +370,7 @@ StatusOr<bool> Normaliser::KeyIn(ExprId expr, std::string_view key) {
 
 template <class T>
 StatusOr<std::vector<T>> Normaliser::SubtractCases(std::vector<T> a, const std::vector<T>& b) {
+  if constexpr (std::is_same_v<T, ObjectSet>) return SubtractObjects(std::move(a), b);
   for (const T& minus : b) {
     if (a.empty()) break;
     std::vector<T> rest, touched;

@@ -139,7 +139,7 @@ Status SchemaCombiner::ApplyFinite(Keyword keyword) {
 }
 
 Status SchemaCombiner::ApplyExpr(Keyword keyword, ExprId expr) {
-  StatusOr<ValueSet> both = algebra_.Intersect(set_, n_.Known(expr));
+  StatusOr<ValueSet> both = n_.Intersect(set_, n_.Known(expr));
   if (!both.ok()) return At(keyword, both.status());
   set_ = *std::move(both);
   return {};
@@ -157,7 +157,7 @@ Status SchemaCombiner::ApplyAnyOf() {
   ValueSet out;
   for (JsonId e : document_.elements(*schema_.Get(Keyword::kAnyOf))) {
     GM_ASSIGN_OR_RETURN(ExprId expr, Sub(e));
-    StatusOr<ValueSet> both = algebra_.Intersect(set_, n_.Known(expr));
+    StatusOr<ValueSet> both = n_.Intersect(set_, n_.Known(expr));
     if (!both.ok()) return At(Keyword::kAnyOf, both.status());
     if (Status s = algebra_.Unite(&out, *both); !s.ok()) return At(Keyword::kAnyOf, s);
   }
@@ -246,14 +246,14 @@ Status SchemaCombiner::ApplyNot() {
 Status SchemaCombiner::ApplyIf() {
   if (!schema_.Has(Keyword::kThen) && !schema_.Has(Keyword::kElse)) return {};
   GM_ASSIGN_OR_RETURN(ExprId condition, Sub(*schema_.Get(Keyword::kIf)));
-  StatusOr<ValueSet> yes = algebra_.Intersect(set_, n_.Known(condition));
+  StatusOr<ValueSet> yes = n_.Intersect(set_, n_.Known(condition));
   if (!yes.ok()) return At(Keyword::kIf, yes.status());
   StatusOr<ValueSet> no = n_.Subtract(set_, n_.Known(condition));
   if (!no.ok()) return At(Keyword::kIf, no.status());
   for (auto [keyword, branch] : {std::pair(Keyword::kThen, &yes), std::pair(Keyword::kElse, &no)}) {
     if (!schema_.Has(keyword)) continue;
     GM_ASSIGN_OR_RETURN(ExprId expr, Sub(*schema_.Get(keyword)));
-    *branch = algebra_.Intersect(**branch, n_.Known(expr));
+    *branch = n_.Intersect(**branch, n_.Known(expr));
     if (!branch->ok()) return At(keyword, branch->status());
   }
   set_ = *std::move(yes);

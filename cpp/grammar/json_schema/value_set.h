@@ -45,6 +45,10 @@ class ExprPool {
   }
   ExprId Or(std::span<const ExprId> parts);
   ExprId Not(ExprId part);
+  // `id` is a set of one value, and no other expression so marked is the same value: two that are
+  // marked have nothing in common.
+  void MarkSingle(ExprId id);
+  bool IsSingle(ExprId id) const { return id.value < single_.size() && single_[id.value]; }
 
   ExprKind kind(ExprId id) const { return exprs_[id.value].kind; }
   JsonId node(ExprId id) const { return JsonId(exprs_[id.value].first); }     // kSchema kValue
@@ -70,6 +74,7 @@ class ExprPool {
 
   std::vector<Expr> exprs_;
   std::vector<ExprId> parts_;
+  std::vector<bool> single_;
   absl::flat_hash_map<Key, ExprId> ids_;
 };
 
