@@ -240,8 +240,8 @@ SchemaTree::SchemaTree(JsonDocument* document, const Limits& limits,
   // Schemas of the registry are read when they are referred to, which may be late; and a key may be
   // spelled with escapes.
   has_unevaluated_ = (registry != nullptr && !registry->empty()) ||
-                     document->source().find("\"unevaluated") != std::string_view::npos ||
-                     document->source().find("\\u00") != std::string_view::npos;
+                     document->source(0).find("\"unevaluated") != std::string_view::npos ||
+                     document->source(0).find("\\u00") != std::string_view::npos;
 }
 
 Status SchemaTree::Error(StatusCode code, JsonId schema, Keyword keyword,
