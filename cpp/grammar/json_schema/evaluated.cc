@@ -66,7 +66,7 @@ size_t SizeOf(const EvaluatedKeys& seen) { return seen.names.size() + seen.patte
 size_t SizeOf(const EvaluatedElements& seen) { return seen.matching.size(); }
 
 // What the keywords of `schema` itself evaluate, but for unevaluatedProperties or unevaluatedItems.
-Status Own(const Schema& schema, Normaliser* n, EvaluatedKeys* own) {
+Status Own(const Schema& schema, ScopeId, Normaliser* n, EvaluatedKeys* own) {
   const JsonDocument& d = n->tree().document();
   own->all = schema.Has(Keyword::kAdditionalProperties);
   if (own->all) return {};
@@ -83,7 +83,7 @@ Status Own(const Schema& schema, Normaliser* n, EvaluatedKeys* own) {
   return {};
 }
 
-Status Own(const Schema& schema, Normaliser* n, EvaluatedElements* own) {
+Status Own(const Schema& schema, ScopeId scope, Normaliser* n, EvaluatedElements* own) {
   const JsonDocument& d = n->tree().document();
   std::optional<JsonId> prefix = schema.Get(Keyword::kPrefixItems);
   if (std::optional<JsonId> items = schema.Get(Keyword::kItems)) {
@@ -93,8 +93,8 @@ Status Own(const Schema& schema, Normaliser* n, EvaluatedElements* own) {
   if (own->all) return {};
   if (prefix) own->prefix = static_cast<int64_t>(d.elements(*prefix).size());
   // Under 2019-09 `contains` evaluates nothing.
-  if (schema.Has(Keyword::kContains) && n->tree().draft() != Draft::k2019) {
-    GM_ASSIGN_OR_RETURN(ExprId expr, n->SchemaExpr(*schema.Get(Keyword::kContains)));
+  if (schema.Has(Keyword::kContains) && n->tree().DraftAt(schema.node) != Draft::k2019) {
+    GM_ASSIGN_OR_RETURN(ExprId expr, n->SchemaExpr(*schema.Get(Keyword::kContains), scope));
     own->all = expr == kAnything;
     if (expr != kNone) own->matching.push_back(expr);
   }
@@ -137,7 +137,7 @@ bool EvaluatedCases<T>::Part::AddsTo(const Seen& seen) const {
 
 template <class T>
 StatusOr<typename EvaluatedCases<T>::Part> EvaluatedCases<T>::PartOf(JsonId node) const {
-  GM_ASSIGN_OR_RETURN(ExprId expr, n_.SchemaExpr(node));
+  GM_ASSIGN_OR_RETURN(ExprId expr, n_.SchemaExpr(node, scope_));
   return Part{expr, known_.at(expr)};
 }
 
@@ -321,13 +321,13 @@ StatusOr<std::vector<ExprId>> EvaluatedCases<T>::PartsOf(const Schema& schema) c
   std::vector<ExprId> parts;
   const JsonDocument& d = n_.tree_.document();
   auto add = [&](JsonId node) -> Status {
-    GM_ASSIGN_OR_RETURN(ExprId expr, n_.SchemaExpr(node));
+    GM_ASSIGN_OR_RETURN(ExprId expr, n_.SchemaExpr(node, scope_));
     parts.push_back(expr);
     return {};
   };
   for (Keyword k : {Keyword::kRef, Keyword::kDynamicRef, Keyword::kRecursiveRef}) {
     if (!schema.Has(k)) continue;
-    GM_ASSIGN_OR_RETURN(JsonId target, n_.tree_.Resolve(schema, k));
+    GM_ASSIGN_OR_RETURN(JsonId target, n_.tree_.Resolve(schema, k, scope_));
     GM_RETURN_IF_ERROR(add(target));
   }
   for (Keyword k : {Keyword::kAllOf, Keyword::kAnyOf, Keyword::kOneOf}) {
@@ -353,13 +353,13 @@ StatusOr<std::vector<typename EvaluatedCases<T>::Case>> EvaluatedCases<T>::Split
     const Schema& schema, const std::vector<T>& whole) {
   const JsonDocument& d = n_.tree_.document();
   Cases cases(1);
-  GM_RETURN_IF_ERROR(Own(schema, &n_, &cases[0].seen));
+  GM_RETURN_IF_ERROR(Own(schema, scope_, &n_, &cases[0].seen));
   if (cases[0].seen.all) return cases;
   cases[0].sets = whole;
   GM_RETURN_IF_ERROR(n_.algebra_.Step(whole.size()));
   for (Keyword k : {Keyword::kRef, Keyword::kDynamicRef, Keyword::kRecursiveRef}) {
     if (!schema.Has(k)) continue;
-    GM_ASSIGN_OR_RETURN(JsonId target, n_.tree_.Resolve(schema, k));
+    GM_ASSIGN_OR_RETURN(JsonId target, n_.tree_.Resolve(schema, k, scope_));
     GM_ASSIGN_OR_RETURN(Part part, PartOf(target));
     GM_RETURN_IF_ERROR(ApplyAll(part, &cases));
   }
@@ -400,6 +400,7 @@ Status EvaluatedCases<T>::EvaluateParts(const Schema& schema) {
       continue;
     }
     GM_ASSIGN_OR_RETURN(const Schema* part, n_.tree_.Read(n_.pool_.node(expr)));
+    scope_ = n_.pool_.scope(expr);
     Cases cases(1);
     cases[0].seen.all =
         part->Has(kObjects ? Keyword::kUnevaluatedProperties : Keyword::kUnevaluatedItems);
@@ -423,8 +424,10 @@ Status EvaluatedCases<T>::EvaluateParts(const Schema& schema) {
 
 template <class T>
 StatusOr<std::vector<typename EvaluatedCases<T>::Case>> EvaluatedCases<T>::Of(
-    const Schema& schema, const std::vector<T>& whole) {
+    const Schema& schema, ScopeId scope, const std::vector<T>& whole) {
+  scope_ = scope;
   GM_RETURN_IF_ERROR(EvaluateParts(schema));
+  scope_ = scope;
   return Split(schema, whole);
 }
 

@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "grammar/json_schema/formats.h"
+#include "grammar/json_schema/pattern_values.h"
 #include "grammar/json_schema/schema_combiner.h"
 
 namespace grammask::internal {
@@ -88,7 +89,9 @@ StatusOr<StringSet> SchemaCombiner::Strings() {
     GM_ASSIGN_OR_RETURN(set.max_length, Count(Keyword::kMaxLength));
   }
   if (schema_.Has(Keyword::kPattern)) {
-    set.patterns.emplace_back(document_.text(*schema_.Get(Keyword::kPattern)));
+    std::string_view pattern = document_.text(*schema_.Get(Keyword::kPattern));
+    set.values = PatternValues(pattern);
+    if (!set.values) set.patterns.emplace_back(pattern);
   }
   if (std::optional<JsonId> format = schema_.Get(Keyword::kFormat)) {
     // A format that no draft defines is an annotation.
@@ -96,6 +99,7 @@ StatusOr<StringSet> SchemaCombiner::Strings() {
       set.formats.emplace_back(document_.text(*format));
     }
   }
+  if (set.values) set.Normalise();
   return set;
 }
 

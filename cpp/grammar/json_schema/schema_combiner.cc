@@ -18,7 +18,7 @@ namespace grammask::internal {
 
 Status SchemaCombiner::At(Keyword keyword, const Status& status) const {
   // What already names its place is passed on.
-  if (status.message().starts_with('#')) return status;
+  if (document_.BeginsWithPointer(status.message())) return status;
   return Error(status.code(), keyword, status.message());
 }
 
@@ -80,7 +80,7 @@ StatusOr<ValueSet> SchemaCombiner::Run() {
       case Keyword::kRef:
       case Keyword::kDynamicRef:
       case Keyword::kRecursiveRef: {
-        GM_ASSIGN_OR_RETURN(JsonId target, n_.tree_.Resolve(schema_, k));
+        GM_ASSIGN_OR_RETURN(JsonId target, n_.tree_.Resolve(schema_, k, pool_.scope(expr_)));
         GM_ASSIGN_OR_RETURN(ExprId expr, Sub(target));
         GM_RETURN_IF_ERROR(ApplyExpr(k, expr));
         break;
@@ -139,7 +139,7 @@ Status SchemaCombiner::ApplyFinite(Keyword keyword) {
 }
 
 Status SchemaCombiner::ApplyExpr(Keyword keyword, ExprId expr) {
-  StatusOr<ValueSet> both = algebra_.Intersect(set_, n_.Known(expr));
+  StatusOr<ValueSet> both = n_.Intersect(set_, n_.Known(expr));
   if (!both.ok()) return At(keyword, both.status());
   set_ = *std::move(both);
   return {};
@@ -157,7 +157,7 @@ Status SchemaCombiner::ApplyAnyOf() {
   ValueSet out;
   for (JsonId e : document_.elements(*schema_.Get(Keyword::kAnyOf))) {
     GM_ASSIGN_OR_RETURN(ExprId expr, Sub(e));
-    StatusOr<ValueSet> both = algebra_.Intersect(set_, n_.Known(expr));
+    StatusOr<ValueSet> both = n_.Intersect(set_, n_.Known(expr));
     if (!both.ok()) return At(Keyword::kAnyOf, both.status());
     if (Status s = algebra_.Unite(&out, *both); !s.ok()) return At(Keyword::kAnyOf, s);
   }
@@ -246,14 +246,14 @@ Status SchemaCombiner::ApplyNot() {
 Status SchemaCombiner::ApplyIf() {
   if (!schema_.Has(Keyword::kThen) && !schema_.Has(Keyword::kElse)) return {};
   GM_ASSIGN_OR_RETURN(ExprId condition, Sub(*schema_.Get(Keyword::kIf)));
-  StatusOr<ValueSet> yes = algebra_.Intersect(set_, n_.Known(condition));
+  StatusOr<ValueSet> yes = n_.Intersect(set_, n_.Known(condition));
   if (!yes.ok()) return At(Keyword::kIf, yes.status());
   StatusOr<ValueSet> no = n_.Subtract(set_, n_.Known(condition));
   if (!no.ok()) return At(Keyword::kIf, no.status());
   for (auto [keyword, branch] : {std::pair(Keyword::kThen, &yes), std::pair(Keyword::kElse, &no)}) {
     if (!schema_.Has(keyword)) continue;
     GM_ASSIGN_OR_RETURN(ExprId expr, Sub(*schema_.Get(keyword)));
-    *branch = algebra_.Intersect(**branch, n_.Known(expr));
+    *branch = n_.Intersect(**branch, n_.Known(expr));
     if (!branch->ok()) return At(keyword, branch->status());
   }
   set_ = *std::move(yes);
@@ -312,7 +312,7 @@ Status SchemaCombiner::ApplyUnevaluated(Keyword keyword, EvaluatedCases<T>* eval
                                         std::vector<T>* sets) {
   if (sets->empty() || UnevaluatedIsAdditional(keyword)) return {};
   GM_ASSIGN_OR_RETURN(ExprId value, Sub(*schema_.Get(keyword)));
-  auto cases = evaluated->Of(schema_, *sets);
+  auto cases = evaluated->Of(schema_, pool_.scope(expr_), *sets);
   if (!cases.ok()) return At(keyword, cases.status());
   bool single = cases->size() == 1;
   std::vector<T> out;

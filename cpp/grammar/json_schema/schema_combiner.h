@@ -53,7 +53,7 @@ class SchemaCombiner {
 
   StatusOr<int64_t> Count(Keyword keyword);
   StatusOr<Decimal> Number(Keyword keyword);
-  StatusOr<ExprId> Sub(JsonId node) { return n_.SchemaExpr(node); }
+  StatusOr<ExprId> Sub(JsonId node) { return n_.SchemaExpr(node, pool_.scope(expr_)); }
   Status Error(StatusCode code, Keyword keyword, std::string_view what) const {
     return n_.tree_.Error(code, schema_.node, keyword, what);
   }
