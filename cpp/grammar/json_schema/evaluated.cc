@@ -425,10 +425,14 @@ Status EvaluatedCases<T>::EvaluateParts(const Schema& schema) {
 template <class T>
 StatusOr<std::vector<typename EvaluatedCases<T>::Case>> EvaluatedCases<T>::Of(
     const Schema& schema, ScopeId scope, const std::vector<T>& whole) {
+  // To see that cases are empty, other schemas may be evaluated, which come here too.
+  ScopeId outer = scope_;
   scope_ = scope;
-  GM_RETURN_IF_ERROR(EvaluateParts(schema));
+  Status parts = EvaluateParts(schema);
   scope_ = scope;
-  return Split(schema, whole);
+  StatusOr<Cases> cases = parts.ok() ? Split(schema, whole) : StatusOr<Cases>(std::move(parts));
+  scope_ = outer;
+  return cases;
 }
 
 template <class T>
