@@ -27,6 +27,8 @@ constexpr size_t kScopedSteps = 16;
 
 // Values up to this many are tested one by one to see that a set of strings is empty.
 constexpr size_t kTestedValues = 64;
+// Elements up to this many are tested one by one to see that a count cannot be met.
+constexpr int64_t kTestedElements = 32;
 
 const ObjectSet::Named* FindNamed(const ObjectSet& set, std::string_view key) {
   for (const ObjectSet::Named& n : set.named) {
@@ -157,7 +159,9 @@ Status Normaliser::PartsOfSchema(const Schema& schema, ScopeId scope, std::vecto
     for (JsonId e : d.elements(*schema.Get(k))) GM_RETURN_IF_ERROR(add(e));
   }
   if (schema.Has(Keyword::kNot)) GM_RETURN_IF_ERROR(add(*schema.Get(Keyword::kNot)));
-  if (schema.Has(Keyword::kIf) && (schema.Has(Keyword::kThen) || schema.Has(Keyword::kElse))) {
+  // An `if` alone says nothing but what it evaluates.
+  bool says = schema.Has(Keyword::kThen) || schema.Has(Keyword::kElse) || tree_.has_unevaluated();
+  if (schema.Has(Keyword::kIf) && says) {
     for (Keyword k : {Keyword::kIf, Keyword::kThen, Keyword::kElse}) {
       if (schema.Has(k)) GM_RETURN_IF_ERROR(add(*schema.Get(k)));
     }
@@ -392,6 +396,15 @@ StatusOr<std::vector<T>> Normaliser::SubtractCases(std::vector<T> a, const std::
   return a;
 }
 
+template StatusOr<std::vector<NumberSet>> Normaliser::SubtractCases(std::vector<NumberSet>,
+                                                                    const std::vector<NumberSet>&);
+template StatusOr<std::vector<StringSet>> Normaliser::SubtractCases(std::vector<StringSet>,
+                                                                    const std::vector<StringSet>&);
+template StatusOr<std::vector<ArraySet>> Normaliser::SubtractCases(std::vector<ArraySet>,
+                                                                   const std::vector<ArraySet>&);
+template StatusOr<std::vector<ObjectSet>> Normaliser::SubtractCases(std::vector<ObjectSet>,
+                                                                    const std::vector<ObjectSet>&);
+
 StatusOr<ValueSet> Normaliser::Subtract(const ValueSet& a, const ValueSet& b) {
   ValueSet out;
   out.null = a.null && !b.null;
@@ -493,8 +506,32 @@ StatusOr<bool> Normaliser::Empty(const ArraySet& set, int depth) {
     GM_ASSIGN_OR_RETURN(bool empty, Empty(set.prefix[i], depth - 1));
     if (empty) return true;
   }
-  if (set.min > static_cast<int64_t>(set.prefix.size())) return Empty(set.rest, depth - 1);
+  if (set.min > static_cast<int64_t>(set.prefix.size())) {
+    GM_ASSIGN_OR_RETURN(bool empty, Empty(set.rest, depth - 1));
+    if (empty) return true;
+  }
+  for (const ArraySet::Count& c : set.some) {
+    GM_ASSIGN_OR_RETURN(bool misses, Misses(set, c, depth - 1));
+    if (misses) return true;
+  }
   return false;
+}
+
+// Whether the elements of `set`, each by itself, leave no way to meet a count.
+StatusOr<bool> Normaliser::Misses(const ArraySet& set, const ArraySet::Count& count, int depth) {
+  int64_t length = static_cast<int64_t>(set.prefix.size());
+  if (length > count.from + kTestedElements) return false;
+  GM_ASSIGN_OR_RETURN(bool few, Empty(pool_.And(set.rest, count.expr), depth));
+  int64_t may = 0, must = 0;
+  for (int64_t i = count.from; i < length; ++i) {
+    ExprId element = set.prefix[static_cast<size_t>(i)];
+    GM_ASSIGN_OR_RETURN(bool never, Empty(pool_.And(element, count.expr), depth));
+    may += never ? 0 : 1;
+    if (never || i >= set.min || count.max == kUnbounded) continue;
+    GM_ASSIGN_OR_RETURN(bool always, Empty(pool_.And(element, pool_.Not(count.expr)), depth));
+    must += always ? 1 : 0;
+  }
+  return (few && may < count.min) || must > count.max;
 }
 
 StatusOr<bool> Normaliser::Empty(const ObjectSet& set, int depth) {

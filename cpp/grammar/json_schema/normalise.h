@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/status.h"
 #include "grammar/json_schema/algebra.h"
+#include "grammar/json_schema/evaluated.h"
 #include "grammar/json_schema/key_patterns.h"
 #include "grammar/json_schema/schema_tree.h"
 #include "grammar/json_schema/value_set.h"
@@ -60,6 +61,8 @@ class Normaliser {
 
  private:
   friend class SchemaCombiner;
+  template <class T>
+  friend class EvaluatedCases;
   // How far into required members and elements emptiness is looked for, and how deep one
   // evaluation may ask for another on the way.
   static constexpr int kEmptinessDepth = 4;
@@ -90,6 +93,7 @@ class Normaliser {
 
   StatusOr<bool> Empty(ExprId expr, int depth);
   StatusOr<bool> Empty(const ArraySet& set, int depth);
+  StatusOr<bool> Misses(const ArraySet& set, const ArraySet::Count& count, int depth);
   StatusOr<bool> Empty(const ObjectSet& set, int depth);
   StatusOr<bool> Empty(const StringSet& set);
   const ValueSet& Known(ExprId expr) { return *SlotOf(expr).set; }
@@ -116,6 +120,8 @@ class Normaliser {
   absl::flat_hash_map<ExprId, Emptiness> empty_;
   absl::flat_hash_map<Decimal, std::string_view> sources_;
   absl::flat_hash_map<ExprId, std::string> clashes_;
+  EvaluatedCases<ObjectSet> evaluated_keys_{this};
+  EvaluatedCases<ArraySet> evaluated_elements_{this};
 };
 
 }  // namespace grammask::internal

@@ -33,7 +33,7 @@ class SchemaCombiner {
   Status Contains(ArraySet* set);
   Status Properties(ObjectSet* set);
   Status Required(ObjectSet* set);
-  StatusOr<bool> UnevaluatedIsAdditional(Keyword keyword);
+  bool UnevaluatedIsAdditional(Keyword keyword) const;
 
   // Each makes `set_` smaller.
   Status ApplyFinite(Keyword keyword);
@@ -45,6 +45,8 @@ class SchemaCombiner {
   Status ApplyIf();
   Status ApplyDependencies(Keyword keyword);
   Status ApplyDependency(const JsonMember& member);
+  template <class T>
+  Status ApplyUnevaluated(Keyword keyword, EvaluatedCases<T>* evaluated, std::vector<T>* sets);
   template <class T>
   StatusOr<std::vector<T>> ExactlyOne(const std::vector<T>& base,
                                       std::vector<const std::vector<T>*> branches);

@@ -113,6 +113,8 @@ class SchemaTree {
              const std::map<std::string, std::string>* registry = nullptr);
 
   const JsonDocument& document() const { return document_; }
+  // The draft of the schema at `node`.
+  Draft draft(JsonId node) const { return resources_[ResourceOf(node)].draft; }
   // Whether a schema under draft 4 or older was read: to these, 1.0 is no integer.
   bool has_strict_integers() const { return has_strict_integers_; }
 
@@ -129,6 +131,9 @@ class SchemaTree {
   bool meaning_is_local(JsonId node) const {
     return !documents_[document_.text_of(node)].embeds_resources;
   }
+
+  // Whether unevaluatedProperties or unevaluatedItems may occur, here or in the registry.
+  bool has_unevaluated();
 
   // "<code>: #/pointer/keyword: what". `keyword` may be kCount for the schema itself.
   Status Error(StatusCode code, JsonId schema, Keyword keyword, std::string_view what) const;
@@ -189,6 +194,7 @@ class SchemaTree {
   DynamicScopes scopes_;
   std::optional<SchemaRegistry> registry_;
   bool has_strict_integers_ = false;
+  std::optional<bool> has_unevaluated_;
 };
 
 // The draft that a `$schema` names; nullopt for other meta-schemas.

@@ -144,7 +144,10 @@ struct Printer {
     std::string out = "array " + Range(a.min, a.max) + " [";
     for (ExprId e : a.prefix) out += Show(e) + "; ";
     out += a.closed ? "closed]" : Show(a.rest) + "...]";
-    for (ExprId e : a.some) out += " some " + Show(e);
+    for (const ArraySet::Count& c : a.some) {
+      out +=
+          " some " + Range(c.min, c.max) + " from " + std::to_string(c.from) + " " + Show(c.expr);
+    }
     if (a.unique) out += " unique";
     return out;
   }

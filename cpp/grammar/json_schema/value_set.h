@@ -78,8 +78,14 @@ struct ArraySet {
   std::vector<ExprId> prefix;
   ExprId rest = kAnything;
   int64_t min = 0, max = kUnbounded;  // elements
-  // Each of these holds for some element after the prefix.
-  std::vector<ExprId> some;
+  // Of the elements from `from` on, at least `min` and at most `max` are in `expr`.
+  struct Count {
+    ExprId expr;
+    int64_t from = 0;
+    int64_t min = 1, max = kUnbounded;
+    friend bool operator==(const Count&, const Count&) = default;
+  };
+  std::vector<Count> some;
   std::optional<JsonId> unique;  // the schema whose uniqueItems asks that no two elements be equal
   // In strict mode: no elements after the prefix, because the schema speaks of none.
   bool closed = false;
