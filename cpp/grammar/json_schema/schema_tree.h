@@ -174,6 +174,8 @@ class SchemaTree {
   // schema_tree_refs.cc
   std::optional<JsonId> FollowPointer(JsonId from, std::string_view pointer) const;
   StatusOr<JsonId> ResolveUriReference(const Schema& schema, Keyword keyword, JsonId value);
+  StatusOr<JsonId> ResolveFrom(uint32_t resource, const Schema& schema, Keyword keyword,
+                               JsonId value);
   std::string DocumentName(JsonId node) const;  // for messages
   // Whether the reference at `value`, which names `target`, is one to a dynamic anchor.
   std::optional<AnchorNameId> DynamicName(Keyword keyword, JsonId value, JsonId target) const;
