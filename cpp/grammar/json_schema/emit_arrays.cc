@@ -100,6 +100,7 @@ StatusOr<NodeId> ArrayEmitter::WithoutPrefix() {
 StatusOr<std::optional<std::vector<ArrayEmitter::Literal>>> ArrayEmitter::Literals(ExprId expr) {
   std::optional<std::vector<Literal>> none;
   GM_ASSIGN_OR_RETURN(const ValueSet* set, e_.normaliser_.Evaluate(expr));
+  e_.normaliser_.MarkEmitted(expr);
   if (!set->arrays.empty() || !set->objects.empty()) return none;
   std::vector<Literal> out;
   auto add = [&](std::string identity, NodeId node) {
