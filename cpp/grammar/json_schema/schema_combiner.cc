@@ -336,6 +336,7 @@ Status SchemaCombiner::ApplyDependency(const JsonMember& member) {
       if (!seen) require(name);
     }
   }
+  algebra_.Simplify(&present);  // it counts what is required
   GM_ASSIGN_OR_RETURN(std::vector<ObjectSet> without,
                       algebra_.MeetAll(set_.objects, std::vector<ObjectSet>{std::move(absent)}));
   GM_ASSIGN_OR_RETURN(std::vector<ObjectSet> with,
