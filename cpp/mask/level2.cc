@@ -41,27 +41,108 @@ const TokenMask& MaskCache::OfSet(SetId set) {
   return *made;
 }
 
-void MaskCache::WalkReturned(const Level1& level1, SetId returned, std::vector<TokenId>* out) {
+// Calls visit(node, set, tokens of the node, end of what begins with the node) for the nodes of
+// what is left over that can follow in `returned`.
+template <class Visit>
+void MaskCache::WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit) {
   std::vector<WalkLevel> stack;
+  auto walk = [&](std::span<const TrieNode> nodes, std::span<const TokenId> tokens, uint32_t first,
+                  uint32_t end, uint32_t depth) {
+    WalkTrie(nodes, first, end, depth, sets_, returned, &stack, [&](uint32_t i, SetId set) {
+      visit(i, set, tokens.subspan(nodes[i].tokens, nodes[i + 1].tokens - nodes[i].tokens),
+            nodes[i].end);
+    });
+  };
   if (level1.residual != nullptr) {
     const TokenTrie& trie = *level1.residual;
-    WalkTrie(std::span<const TrieNode>(trie.nodes), 1, trie.node_count(), 0, sets_, returned,
-             &stack, [&](uint32_t i, SetId) {
-               for (uint32_t t = trie.nodes[i].tokens; t < trie.nodes[i + 1].tokens; ++t) {
-                 out->push_back(trie.tokens[t]);
-               }
-             });
+    walk(trie.nodes, trie.tokens, 1, trie.node_count(), 0);
   }
+  for (uint32_t top : level1.references) {
+    const auto nodes = vocab_->nodes();
+    walk(nodes, vocab_->trie_tokens(), top + 1, nodes[top].end, nodes[top].depth);
+  }
+}
+
+void MaskCache::WalkReturned(const Level1& level1, SetId returned, std::vector<TokenId>* out) {
+  WalkLeftOver(level1, returned, [&](uint32_t, SetId, std::span<const TokenId> tokens, uint32_t) {
+    out->insert(out->end(), tokens.begin(), tokens.end());
+  });
+}
+
+// The same for an item of `set` within a procedure that captures. What follows that procedure
+// depends on the text it reads; the walk takes any text for granted, and tokens that go on into the
+// next value (or anything at all, where `all_unsure`, as values may run out) are tried in earnest:
+// a few of them.
+void MaskCache::WalkCaptured(const Level1& level1, SetId set, RetId ret, bool all_unsure,
+                             std::vector<TokenId>* out) {
+  const SetId returned = sets_.Returned(set, ret);
+  if (returned == SetTable::Dead()) return;
+  std::vector<TokenId> unsure;
+  uint32_t unsure_end = 0, last = 0;
+  WalkLeftOver(level1, returned,
+               [&](uint32_t i, SetId at, std::span<const TokenId> tokens, uint32_t end) {
+                 if (i < last) unsure_end = 0;  // another trie
+                 last = i;
+                 if (sets_.set(at).capturing) unsure_end = std::max(unsure_end, end);
+                 auto* list = all_unsure || i < unsure_end ? &unsure : out;
+                 list->insert(list->end(), tokens.begin(), tokens.end());
+               });
+  for (TokenId t : unsure) {
+    if (sets_.Run(set, vocab_->bytes(t)) != SetTable::Dead()) out->push_back(t);
+  }
+}
+
+// The tokens after which a value could only become one that was written before. As long as its text
+// agrees with such a value, tokens are followed byte by byte: a few, as most differ at once.
+std::vector<TokenId> MaskCache::Refused(SetId set) {
+  std::vector<TokenId> refused;
   const auto nodes = vocab_->nodes();
   const auto tokens = vocab_->trie_tokens();
-  for (uint32_t top : level1.references) {
-    WalkTrie(nodes, top + 1, nodes[top].end, nodes[top].depth, sets_, returned, &stack,
-             [&](uint32_t i, SetId) {
-               for (uint32_t t = nodes[i].tokens; t < nodes[i + 1].tokens; ++t) {
-                 out->push_back(tokens[t]);
-               }
-             });
+  std::vector<SetId> path = {set};
+  uint32_t exact_end = 0;
+  for (uint32_t i = 1; i < vocab_->node_count();) {
+    const TrieNode& node = nodes[i];
+    const SetId from = path[node.depth - 1];
+    const auto at_risk = sets_.Body(from).at_risk;
+    bool stays = false;
+    {
+      std::lock_guard lock(terms_.mutex());
+      stays = std::ranges::any_of(
+          at_risk, [&](uint32_t capture) { return sets_.StaysAtRisk(capture, node.byte); });
+    }
+    // Where a value equal to a rival has ended while other parses go on, all that follows is tried.
+    const bool exact = i < exact_end;
+    const SetId to = stays || exact ? sets_.Step(from, node.byte) : SetTable::Dead();
+    if ((stays || exact) && to == SetTable::Dead()) {
+      refused.insert(refused.end(), tokens.begin() + node.tokens,
+                     tokens.begin() + nodes[node.end].tokens);
+    }
+    if (to == SetTable::Dead()) {
+      i = node.end;
+      continue;
+    }
+    if (sets_.Body(to).at_risk.empty()) exact_end = std::max(exact_end, node.end);
+    path.resize(node.depth);
+    path.push_back(to);
+    ++i;
   }
+  return refused;
+}
+
+TokenMask MaskCache::Without(const TokenMask& mask, const std::vector<TokenId>& refused) {
+  uint32_t* bitmap = NewBitmap();
+  if (mask.bitmap != nullptr) {
+    std::memcpy(bitmap, mask.bitmap, words_ * 4);
+  } else {
+    std::memset(bitmap, 0, words_ * 4);
+  }
+  for (TokenId t : mask.list) {
+    bitmap[static_cast<uint32_t>(t) >> 5] |= uint32_t{1} << (static_cast<uint32_t>(t) & 31);
+  }
+  for (TokenId t : refused) {
+    bitmap[static_cast<uint32_t>(t) >> 5] &= ~(uint32_t{1} << (static_cast<uint32_t>(t) & 31));
+  }
+  return {bitmap, {}};
 }
 
 const TokenMask* MaskCache::MakeLevel2(SetId set) {
@@ -70,8 +151,11 @@ const TokenMask* MaskCache::MakeLevel2(SetId set) {
   const SetBody& body = sets_.Body(set);
   if (body.items.size() == 1 && body.tokens.empty()) {
     const Level1& only = OfState(body.items[0].term);
-    if (only.residual == nullptr && only.references.empty()) return &only.accepted;
+    if (only.residual == nullptr && only.references.empty() && body.at_risk.empty()) {
+      return &only.accepted;
+    }
   }
+  const bool captures = sets_.set(set).captures;
   for (const Item& item : body.items) {
     const Level1& level1 = OfState(item.term);
     list.insert(list.end(), level1.accepted.list.begin(), level1.accepted.list.end());
@@ -80,6 +164,11 @@ const TokenMask* MaskCache::MakeLevel2(SetId set) {
       bitmaps.push_back(bitmap);
     }
     if (level1.residual == nullptr && level1.references.empty()) continue;
+    const Proc* capturing = sets_.Captures(item.ret);
+    if (captures || capturing != nullptr) {
+      WalkCaptured(level1, set, item.ret, capturing != nullptr && !capturing->endless, &list);
+      continue;
+    }
     const SetId returned = sets_.Returned(set, item.ret);
     if (returned != SetTable::Dead()) WalkReturned(level1, returned, &list);
   }
@@ -95,7 +184,12 @@ const TokenMask* MaskCache::MakeLevel2(SetId set) {
       }
     }
   }
-  const TokenMask mask = Compact(list, bitmaps);
+  TokenMask mask = Compact(list, bitmaps);
+  if (!body.at_risk.empty()) {
+    if (const std::vector<TokenId> refused = Refused(set); !refused.empty()) {
+      mask = Without(mask, refused);
+    }
+  }
   std::lock_guard lock(mutex_);
   bytes_ += sizeof(TokenMask);
   return new (memory_.Allocate<TokenMask>(1)) TokenMask(mask);

@@ -385,12 +385,6 @@ TEST(JsonSchemaBounds, CrossProductsAreBounded) {
   EXPECT_NE(status.message().find("#/allOf"), std::string::npos) << status.message();
 }
 
-TEST(JsonSchema, AnyOrderIsRefused) {
-  JsonSchemaOptions options;
-  options.any_order = true;
-  EXPECT_EQ(GrammarFromJsonSchema("{}", options).status().code(), StatusCode::kUnsupported);
-}
-
 TEST(BuiltinJson, IsAnyObjectOrArray) {
   Grammar grammar = BuiltinJsonGrammar();
   for (const char* text : {"{}", "[]", R"({"a": [1, 2.5e3, "x", null, true, {}]})", "[[ ]]"}) {

@@ -39,7 +39,8 @@ SchemaEmitter::SchemaEmitter(Normaliser* normaliser, GrammarBuilder* builder,
     : normaliser_(*normaliser),
       builder_(*builder),
       limits_(limits),
-      layout_(builder, options, normaliser->tree().document().depth() + kFreeDepth) {
+      layout_(builder, options, normaliser->tree().document().depth() + kFreeDepth),
+      any_order_(options.any_order) {
   spelling_.integers_with_fraction = normaliser->tree().draft() != Draft::k4;
 }
 

@@ -3,8 +3,9 @@
 // The elements of the prefix come one after another, those beyond the least number in nested
 // optional parts, and the rest repeats: with a prefix a, b and rest r, at least one, the elements
 // are a (end | ,b (,r)* end). Distinct elements (uniqueItems) are possible where all elements come
-// from a few literals: then a rule for each set of literals used so far offers those that are left.
-// Linear in the prefix; for distinct elements in the number of such sets, which is bounded.
+// from a few literals, or are scalars: a Members node keeps track of what has been written (ast.h).
+// After a prefix, a rule for each set of literals used so far offers those that are left. Linear in
+// the prefix; for distinct elements after one in the number of such sets, which is bounded.
 //
 // Tests: tests/grammar/json_schema_test.cc.
 #include <algorithm>
@@ -20,6 +21,9 @@ constexpr size_t kChunk = 64;
 // For uniqueItems: the most literals, and the most sets of them.
 constexpr size_t kMaxLiterals = 64;
 constexpr size_t kMaxUsedSets = 5'000;
+// How far into elements and members values are counted, and up to how many.
+constexpr int kCountDepth = 6;
+constexpr int64_t kMany = int64_t{1} << 30;
 
 }  // namespace
 
@@ -135,14 +139,198 @@ StatusOr<std::optional<std::vector<ArrayEmitter::Literal>>> ArrayEmitter::Litera
   return std::optional(std::move(out));
 }
 
-StatusOr<NodeId> ArrayEmitter::Unique() {
-  auto unsupported = [&] {
-    return e_.normaliser_.tree().Error(
-        StatusCode::kUnsupported, *set_.unique, Keyword::kUniqueItems,
-        "only elements from a short list of values (enum, const, boolean, null) can be held apart; "
-        "list the values, or leave uniqueItems to a check afterwards");
+Status ArrayEmitter::UniqueUnsupported(std::string_view what) const {
+  return e_.normaliser_.tree().Error(
+      StatusCode::kUnsupported, *set_.unique, Keyword::kUniqueItems,
+      std::string(what) + " can not be held apart; leave uniqueItems to a check afterwards");
+}
+
+// The spellings of numbers among which equal numbers are found: plain notation, and one digit from
+// 1 to 9 before the point of scientific notation. EmitNumberValue has all of one number.
+NodeId ArrayEmitter::UsualNumbers() {
+  NodeId digit = builder_.ByteClass(ByteSet::Range('0', '9'));
+  NodeId fraction = builder_.Optional(
+      builder_.Sequence({builder_.Bytes("."), builder_.Repeat(digit, 1, kUnbounded)}));
+  NodeId first = builder_.ByteClass(ByteSet::Range('1', '9'));
+  NodeId integer = builder_.Choice(
+      {builder_.Bytes("0"), builder_.Sequence({first, builder_.Repeat(digit, 0, kUnbounded)})});
+  ByteSet e, sign;
+  for (uint8_t b : {'e', 'E'}) e.Add(b);
+  for (uint8_t b : {'+', '-'}) sign.Add(b);
+  NodeId exponent =
+      builder_.Sequence({builder_.ByteClass(e), builder_.Optional(builder_.ByteClass(sign)),
+                         builder_.Repeat(digit, 1, kUnbounded)});
+  return builder_.Sequence({builder_.Optional(builder_.Bytes("-")),
+                            builder_.Choice({builder_.Sequence({integer, fraction}),
+                                             builder_.Sequence({first, fraction, exponent})})});
+}
+
+// The scalars of a set as one regular node.
+StatusOr<NodeId> ArrayEmitter::Scalars(const ValueSet& set) {
+  std::vector<NodeId> alternatives;
+  NodeId quote = builder_.Bytes("\"");
+  for (const StringSet& s : set.strings) {
+    GM_ASSIGN_OR_RETURN(NodeId body, EmitStringBody(&builder_, s, e_.limits_));
+    alternatives.push_back(builder_.Sequence({quote, body, quote}));
+  }
+  for (const NumberSet& n : set.numbers) {
+    GM_ASSIGN_OR_RETURN(NodeId numbers, EmitNumbers(&builder_, n, e_.limits_, e_.spelling_));
+    alternatives.push_back(builder_.And({numbers, UsualNumbers()}));
+  }
+  if (set.true_value) alternatives.push_back(builder_.Bytes("true"));
+  if (set.false_value) alternatives.push_back(builder_.Bytes("false"));
+  if (set.null) alternatives.push_back(builder_.Bytes("null"));
+  return builder_.Choice(alternatives);
+}
+
+// How many values there are in `expr`: exact up to kMany, which stands for more or infinitely many;
+// nullopt where that is not plain.
+StatusOr<std::optional<int64_t>> ArrayEmitter::CountOf(ExprId expr, int depth) {
+  std::optional<int64_t> unknown;
+  if (expr == kNone) return std::optional<int64_t>(0);
+  if (depth == 0) return unknown;
+  GM_ASSIGN_OR_RETURN(const ValueSet* set, e_.normaliser_.Evaluate(expr));
+  std::optional<int64_t> sum = set->null + set->false_value + set->true_value;
+  auto add = [&](std::optional<int64_t> n) {
+    if (n == kMany || sum == kMany) {
+      sum = kMany;
+    } else if (n && sum) {
+      sum = std::min(kMany, *sum + *n);
+    } else {
+      sum.reset();
+    }
   };
-  if (!set_.some.empty()) return unsupported();
+  for (const NumberSet& n : set->numbers) {
+    std::optional<std::vector<Decimal>> members = n.Members(kMaxLiterals);
+    if (members && set->numbers.size() == 1) {
+      add(static_cast<int64_t>(members->size()));
+    } else {
+      add(n.lower && n.upper ? unknown : kMany);
+    }
+  }
+  for (const StringSet& s : set->strings) {
+    if (s.values) {
+      int64_t count = 0;
+      for (const std::string& value : *s.values) {
+        GM_ASSIGN_OR_RETURN(bool holds, e_.normaliser_.patterns().Contains(s, value));
+        count += holds;
+      }
+      add(set->strings.size() == 1 ? std::optional(count) : unknown);
+    } else {
+      const bool free = s.patterns.empty() && s.formats.empty() && s.not_formats.empty() &&
+                        s.not_patterns.empty() && s.max_length > 2;
+      add(free ? std::optional(kMany) : unknown);
+    }
+  }
+  for (const ArraySet& a : set->arrays) {
+    GM_ASSIGN_OR_RETURN(std::optional<int64_t> count, CountOf(a, depth));
+    add(count == kMany || set->arrays.size() == 1 ? count : unknown);
+  }
+  for (const ObjectSet& o : set->objects) {
+    GM_ASSIGN_OR_RETURN(std::optional<int64_t> count, CountOf(o, depth));
+    add(count == kMany || set->objects.size() == 1 ? count : unknown);
+  }
+  return sum;
+}
+
+// The sum over the lengths of the products over the elements.
+StatusOr<std::optional<int64_t>> ArrayEmitter::CountOf(const ArraySet& a, int depth) {
+  std::optional<int64_t> unknown;
+  const auto length = static_cast<int64_t>(a.prefix.size());
+  if (!a.some.empty() || (a.unique && length > 0)) return unknown;
+  int64_t max = a.closed ? std::min(a.max, length) : a.max;
+  GM_ASSIGN_OR_RETURN(std::optional<int64_t> rest, CountOf(a.rest, depth - 1));
+  if (max > length && rest == 0) max = length;
+  if (a.unique && rest && *rest < kMany) max = std::min(max, *rest);
+  int64_t sum = 0, product = 1;
+  for (int64_t n = 0; n <= max; ++n) {
+    if (n >= a.min) sum = std::min(kMany, sum + product);
+    if (n == max || sum == kMany) break;
+    std::optional<int64_t> count = rest;
+    if (n < length) {
+      GM_ASSIGN_OR_RETURN(count, CountOf(a.prefix[static_cast<size_t>(n)], depth - 1));
+    }
+    // Without a bound on the length it is enough that there is an element at all.
+    if (!count && n >= length && max == kUnbounded && !a.unique) {
+      GM_ASSIGN_OR_RETURN(bool empty, e_.normaliser_.ProvablyEmpty(a.rest));
+      return empty ? unknown : std::optional(kMany);
+    }
+    if (!count) return unknown;
+    if (a.unique && *count < kMany) *count -= n;
+    product = std::min(kMany, product * *count);
+    if (product == 0) break;
+  }
+  return std::optional(sum);
+}
+
+StatusOr<std::optional<int64_t>> ArrayEmitter::CountOf(const ObjectSet& o, int depth) {
+  std::optional<int64_t> unknown;
+  if (!o.some.empty()) return unknown;
+  const bool free = !o.closed && o.names == kAnything && o.groups.empty() && o.max == kUnbounded;
+  if (free && o.rest == kAnything) return std::optional(kMany);
+  int64_t product = 1;
+  int64_t required = 0;
+  for (const ObjectSet::Named& n : o.named) {
+    required += n.required;
+    if (n.value == kNone || (o.closed && !n.declared && !n.required)) continue;
+    GM_ASSIGN_OR_RETURN(std::optional<int64_t> count, CountOf(n.value, depth - 1));
+    if (count == kMany && o.max >= static_cast<int64_t>(o.named.size()))
+      return std::optional(kMany);
+    if (!count) return unknown;
+    product = std::min(kMany, product * (n.required ? *count : 1 + *count));
+  }
+  const bool extras = o.rest != kNone && !o.closed;
+  const bool counts = o.min > required || o.max < static_cast<int64_t>(o.named.size());
+  if (extras || counts || !o.groups.empty() || o.names != kAnything) return unknown;
+  return std::optional(product);
+}
+
+// Elements that must all be different, and for which the position does not matter: each of a few
+// values at most once, or scalars of any kind with what has been written kept in mind.
+StatusOr<NodeId> ArrayEmitter::Unique() {
+  if (!set_.some.empty()) return UniqueUnsupported("elements with contains beside them");
+  if (!set_.prefix.empty()) return UniqueAfterPrefix();
+  GM_ASSIGN_OR_RETURN(const ValueSet* set, e_.normaliser_.Evaluate(set_.rest));
+  const bool compound = !set->arrays.empty() || !set->objects.empty();
+  if (compound) {
+    // While there are more values than were written, there is another one to write.
+    GM_ASSIGN_OR_RETURN(std::optional<int64_t> count, CountOf(set_.rest, kCountDepth));
+    if (!count) {
+      return UniqueUnsupported("arrays and objects of which it is not plain how many there are");
+    }
+    if (*count < kMany) max_ = std::min(max_, *count);
+    if (min_ > max_) return builder_.Nothing();
+  }
+  NodeId after = e_.layout_.After();
+  Members all{.separator = builder_.Sequence({after, comma_}),
+              .end = builder_.Sequence({after, end_}),
+              .members = {},
+              .min = min_,
+              .max = max_};
+  GM_ASSIGN_OR_RETURN(auto literals, Literals(set_.rest));
+  if (literals) {
+    for (const Literal& l : *literals) all.members.push_back({l.node, MemberUse::kOptional});
+  } else {
+    GM_ASSIGN_OR_RETURN(NodeId scalars, Scalars(*set));
+    all.members.push_back({scalars, MemberUse::kDistinct});
+    if (compound) {
+      ValueSet containers;
+      containers.arrays = set->arrays;
+      containers.objects = set->objects;
+      GM_ASSIGN_OR_RETURN(NodeId node, e_.Body(containers, depth_ + 1));
+      all.members.push_back({node, MemberUse::kDistinct});
+    }
+  }
+  return builder_.Members(all);
+}
+
+// The same where the position matters: a rule for each set of literals used so far.
+StatusOr<NodeId> ArrayEmitter::UniqueAfterPrefix() {
+  auto unsupported = [&] {
+    return UniqueUnsupported(
+        "elements after others of their own (prefixItems), unless all come from "
+        "a short list of values,");
+  };
   // What each position may hold, over one table of literals.
   std::vector<Literal> table;
   std::vector<std::vector<size_t>> allowed;
