@@ -51,7 +51,8 @@ struct Case {
 
 TEST(JsonSchemaWiden, LeavesOutTheSmallestPart) {
   const Case cases[] = {
-      {R"({"type":"array","items":{"type":"integer"},"uniqueItems":true,"maxItems":2})",
+      {R"({"prefixItems":[{"type":"integer"}],"items":{"type":"integer"},"uniqueItems":true,
+          "maxItems":2,"type":"array"})",
        "#/uniqueItems",
        {"[]", "[1,2]", "[1,1]"},
        {"[1,2,3]", "[\"a\"]"}},
@@ -62,7 +63,7 @@ TEST(JsonSchemaWiden, LeavesOutTheSmallestPart) {
        {"\"aaa\"", "1"}},
       // One bad tool among many.
       {R"({"oneOf":[{"type":"object","properties":{"tool":{"const":"a"},"x":{"type":"array",
-          "uniqueItems":true}},"required":["tool"]},{"type":"object","properties":{"tool":
+          "prefixItems":[{"type":"number"}],"uniqueItems":true}},"required":["tool"]},{"type":"object","properties":{"tool":
           {"const":"b"},"y":{"type":"integer"}},"required":["tool"]}]})",
        "#/oneOf/0/properties/x/uniqueItems",
        {R"({"tool":"a","x":[1,1]})", R"({"tool":"b","y":2})"},

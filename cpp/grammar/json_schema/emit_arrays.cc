@@ -291,6 +291,7 @@ StatusOr<NodeId> ArrayEmitter::Unique() {
   if (!set_.some.empty()) return UniqueUnsupported("elements with contains beside them");
   if (!set_.prefix.empty()) return UniqueAfterPrefix();
   GM_ASSIGN_OR_RETURN(const ValueSet* set, e_.normaliser_.Evaluate(set_.rest));
+  e_.normaliser_.MarkEmitted(set_.rest);
   const bool compound = !set->arrays.empty() || !set->objects.empty();
   if (compound) {
     // While there are more values than were written, there is another one to write.
