@@ -38,11 +38,12 @@ Status CheckOptions(const JsonSchemaOptions& options) {
 StatusOr<Grammar> Build(std::string_view schema, const JsonSchemaOptions& options,
                         const Limits& limits, bool widen, std::vector<SchemaWarning>* warnings) {
   GM_ASSIGN_OR_RETURN(JsonDocument document, JsonDocument::Parse(schema, limits));
-  SchemaTree tree(&document, limits);
+  SchemaTree tree(&document, limits, options.registry.empty() ? nullptr : &options.registry);
+  if (widen) tree.AdmitDraft3();
   GrammarBuilder builder(limits);
   KeyPatterns patterns(&builder, limits);
   Normaliser normaliser(&tree, &patterns, limits, {.strict = options.strict_mode, .widen = widen});
-  GM_ASSIGN_OR_RETURN(ExprId root, normaliser.SchemaExpr(document.root()));
+  GM_ASSIGN_OR_RETURN(ExprId root, normaliser.SchemaExpr(document.root(), kNoScope));
   GM_RETURN_IF_ERROR(normaliser.Evaluate(root).status());
   StatusOr<bool> empty = normaliser.ProvablyEmpty(root);
   if (!normaliser.MayLeaveOut(empty.status())) GM_RETURN_IF_ERROR(empty.status());

@@ -18,7 +18,7 @@ namespace grammask::internal {
 
 Status SchemaCombiner::At(Keyword keyword, const Status& status) const {
   // What already names its place is passed on.
-  if (status.message().starts_with('#')) return status;
+  if (document_.BeginsWithPointer(status.message())) return status;
   return Error(status.code(), keyword, status.message());
 }
 
@@ -73,16 +73,7 @@ StatusOr<ValueSet> SchemaCombiner::Run() {
     StatusOr<ArraySet> made = Arrays();
     GM_RETURN_IF_ERROR(Tolerate(Keyword::kItems, made.status(), kTypeArray));
     ArraySet arrays = made.ok() ? *std::move(made) : ArraySet{};
-    // What `contains` asks of some element may be true of one in the prefix: meeting spreads it.
-    ArraySet some{.some = std::exchange(arrays.some, {})};
-    if (!algebra_.Simplify(&arrays)) {
-      // No array at all.
-    } else if (some.some.empty()) {
-      set_.arrays.push_back(std::move(arrays));
-    } else if (Status s = algebra_.Meet(arrays, some, &set_.arrays); !s.ok()) {
-      GM_RETURN_IF_ERROR(Tolerate(Keyword::kContains, At(Keyword::kContains, s), kTypeArray));
-      set_.arrays = {std::move(arrays)};
-    }
+    if (algebra_.Simplify(&arrays)) set_.arrays.push_back(std::move(arrays));
   }
   if (types & kTypeObject) {
     StatusOr<ObjectSet> made = Objects();
@@ -90,14 +81,20 @@ StatusOr<ValueSet> SchemaCombiner::Run() {
     ObjectSet objects = made.ok() ? *std::move(made) : ObjectSet{};
     if (algebra_.Simplify(&objects)) set_.objects.push_back(std::move(objects));
   }
+  for (Keyword k : {Keyword::kDisallow, Keyword::kDivisibleBy, Keyword::kExtends}) {
+    if (!schema_.Has(k)) continue;
+    GM_RETURN_IF_ERROR(Tolerate(
+        k, Error(StatusCode::kUnsupported, k, "this keyword of draft 3 is not supported")));
+  }
   if (schema_.present != 0 &&
       Nothing(static_cast<Keyword>(63 - std::countl_zero(schema_.present)))) {
     return std::move(set_);
   }
-  for (Keyword k : {Keyword::kEnum, Keyword::kConst, Keyword::kRef, Keyword::kDynamicRef,
-                    Keyword::kRecursiveRef, Keyword::kAllOf, Keyword::kAnyOf, Keyword::kOneOf,
-                    Keyword::kNot, Keyword::kIf, Keyword::kDependentRequired,
-                    Keyword::kDependentSchemas, Keyword::kDependencies}) {
+  for (Keyword k :
+       {Keyword::kEnum, Keyword::kConst, Keyword::kRef, Keyword::kDynamicRef,
+        Keyword::kRecursiveRef, Keyword::kAllOf, Keyword::kAnyOf, Keyword::kOneOf, Keyword::kNot,
+        Keyword::kIf, Keyword::kDependentRequired, Keyword::kDependentSchemas,
+        Keyword::kDependencies, Keyword::kUnevaluatedItems, Keyword::kUnevaluatedProperties}) {
     if (!schema_.Has(k)) continue;
     Algebra::Budget budget(&algebra_, n_.Share());
     switch (k) {
@@ -108,7 +105,7 @@ StatusOr<ValueSet> SchemaCombiner::Run() {
       case Keyword::kRef:
       case Keyword::kDynamicRef:
       case Keyword::kRecursiveRef: {
-        StatusOr<JsonId> target = n_.tree_.Resolve(schema_, k);
+        StatusOr<JsonId> target = n_.tree_.Resolve(schema_, k, pool_.scope(expr_));
         GM_RETURN_IF_ERROR(Tolerate(k, target.status()));
         if (!target.ok()) break;
         GM_ASSIGN_OR_RETURN(ExprId expr, Sub(*target));
@@ -129,6 +126,14 @@ StatusOr<ValueSet> SchemaCombiner::Run() {
         break;
       case Keyword::kIf:
         GM_RETURN_IF_ERROR(Tolerate(k, ApplyIf()));
+        break;
+      case Keyword::kUnevaluatedItems:
+        GM_RETURN_IF_ERROR(
+            Tolerate(k, ApplyUnevaluated(k, &n_.evaluated_elements_, &set_.arrays), kTypeArray));
+        break;
+      case Keyword::kUnevaluatedProperties:
+        GM_RETURN_IF_ERROR(
+            Tolerate(k, ApplyUnevaluated(k, &n_.evaluated_keys_, &set_.objects), kTypeObject));
         break;
       default:
         GM_RETURN_IF_ERROR(ApplyDependencies(k));
@@ -169,7 +174,7 @@ Status SchemaCombiner::ApplyFinite(Keyword keyword) {
 }
 
 Status SchemaCombiner::ApplyExpr(Keyword keyword, ExprId expr) {
-  StatusOr<ValueSet> both = algebra_.Intersect(set_, n_.Known(expr));
+  StatusOr<ValueSet> both = n_.Intersect(set_, n_.Known(expr));
   if (!both.ok()) return At(keyword, both.status());
   set_ = *std::move(both);
   return {};
@@ -187,7 +192,7 @@ Status SchemaCombiner::ApplyAnyOf() {
   ValueSet out;
   for (JsonId e : document_.elements(*schema_.Get(Keyword::kAnyOf))) {
     GM_ASSIGN_OR_RETURN(ExprId expr, Sub(e));
-    StatusOr<ValueSet> both = algebra_.Intersect(set_, n_.Known(expr));
+    StatusOr<ValueSet> both = n_.Intersect(set_, n_.Known(expr));
     if (n_.MayLeaveOut(both.status())) {
       // The branch alone, without what the other keywords say.
       GM_RETURN_IF_ERROR(Tolerate(Keyword::kAnyOf, both.status()));
@@ -302,7 +307,7 @@ Status SchemaCombiner::ApplyNot() {
 Status SchemaCombiner::ApplyIf() {
   if (!schema_.Has(Keyword::kThen) && !schema_.Has(Keyword::kElse)) return {};
   GM_ASSIGN_OR_RETURN(ExprId condition, Sub(*schema_.Get(Keyword::kIf)));
-  StatusOr<ValueSet> yes = algebra_.Intersect(set_, n_.Known(condition));
+  StatusOr<ValueSet> yes = n_.Intersect(set_, n_.Known(condition));
   if (!yes.ok()) return At(Keyword::kIf, yes.status());
   Status left_out;
   StatusOr<ValueSet> no = n_.Subtract(set_, n_.Known(condition), &left_out);
@@ -310,7 +315,7 @@ Status SchemaCombiner::ApplyIf() {
   for (auto [keyword, branch] : {std::pair(Keyword::kThen, &yes), std::pair(Keyword::kElse, &no)}) {
     if (!schema_.Has(keyword)) continue;
     GM_ASSIGN_OR_RETURN(ExprId expr, Sub(*schema_.Get(keyword)));
-    *branch = algebra_.Intersect(**branch, n_.Known(expr));
+    *branch = n_.Intersect(**branch, n_.Known(expr));
     if (!branch->ok()) return At(keyword, branch->status());
   }
   GM_RETURN_IF_ERROR(Tolerate(Keyword::kIf, left_out, 0));
@@ -362,6 +367,38 @@ Status SchemaCombiner::ApplyDependencies(Keyword keyword) {
     Status status = ApplyDependency(m);
     if (!status.ok()) GM_RETURN_IF_ERROR(Tolerate(keyword, At(keyword, status), kTypeObject));
   }
+  return {};
+}
+
+// Splits the values by what is evaluated of them; in each case the keyword speaks of the others.
+template <class T>
+Status SchemaCombiner::ApplyUnevaluated(Keyword keyword, EvaluatedCases<T>* evaluated,
+                                        std::vector<T>* sets) {
+  if (sets->empty() || UnevaluatedIsAdditional(keyword)) return {};
+  if (n_.DependsOnWidened(expr_)) {
+    return Error(StatusCode::kUnsupported, keyword,
+                 "what is evaluated is not known, as a schema that decides it was widened");
+  }
+  GM_ASSIGN_OR_RETURN(ExprId value, Sub(*schema_.Get(keyword)));
+  auto cases = evaluated->Of(schema_, pool_.scope(expr_), *sets);
+  if (!cases.ok()) return At(keyword, cases.status());
+  bool single = cases->size() == 1;
+  std::vector<T> kept;
+  if (n_.widens()) kept = *sets;
+  std::vector<T> out;
+  for (auto& c : *cases) {
+    StatusOr<std::vector<T>> rest =
+        evaluated->Restrict(std::move(single ? *sets : c.sets), c.seen, value);
+    Status status = rest.status();
+    for (size_t i = 0; status.ok() && i < rest->size(); ++i) {
+      status = algebra_.Add(&out, std::move((*rest)[i]));
+    }
+    if (!status.ok()) {
+      *sets = std::move(kept);
+      return At(keyword, status);
+    }
+  }
+  *sets = std::move(out);
   return {};
 }
 

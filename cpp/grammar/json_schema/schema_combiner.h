@@ -33,7 +33,7 @@ class SchemaCombiner {
   Status Contains(ArraySet* set);
   Status Properties(ObjectSet* set);
   Status Required(ObjectSet* set);
-  StatusOr<bool> UnevaluatedIsAdditional(Keyword keyword);
+  bool UnevaluatedIsAdditional(Keyword keyword) const;
 
   // Each makes `set_` smaller.
   Status ApplyFinite(Keyword keyword);
@@ -46,13 +46,15 @@ class SchemaCombiner {
   Status ApplyDependencies(Keyword keyword);
   Status ApplyDependency(const JsonMember& member);
   template <class T>
+  Status ApplyUnevaluated(Keyword keyword, EvaluatedCases<T>* evaluated, std::vector<T>* sets);
+  template <class T>
   StatusOr<std::vector<T>> ExactlyOne(const std::vector<T>& base,
                                       std::vector<const std::vector<T>*> branches,
                                       const std::vector<bool>& loose, Status* left_out);
 
   StatusOr<int64_t> Count(Keyword keyword);
   StatusOr<Decimal> Number(Keyword keyword);
-  StatusOr<ExprId> Sub(JsonId node) { return n_.SchemaExpr(node); }
+  StatusOr<ExprId> Sub(JsonId node) { return n_.SchemaExpr(node, pool_.scope(expr_)); }
   // In widening, notes that `keyword` is left out, so that values of `types` are too many, instead
   // of an error that this answers.
   Status Tolerate(Keyword keyword, const Status& status, uint8_t types = kTypeAll);

@@ -11,6 +11,7 @@
 // Tests: tests/grammar/json_schema_widen_test.cc.
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "grammar/json_schema/normalise.h"
 
 namespace grammask::internal {
@@ -88,6 +89,22 @@ void Normaliser::MarkEmitted(ExprId expr) {
     StatusOr<std::vector<ExprId>> parts = PartsOf(at);
     if (parts.ok()) stack.insert(stack.end(), parts->begin(), parts->end());
   }
+}
+
+bool Normaliser::DependsOnWidened(ExprId expr) {
+  if (!options_.widen) return false;
+  absl::flat_hash_set<ExprId> seen;
+  std::vector<ExprId> stack = {expr};
+  while (!stack.empty()) {
+    StatusOr<std::vector<ExprId>> parts = PartsOf(stack.back());
+    stack.pop_back();
+    if (!parts.ok()) return true;
+    for (ExprId p : *parts) {
+      if (Known(p).widened != 0) return true;
+      if (seen.insert(p).second) stack.push_back(p);
+    }
+  }
+  return false;
 }
 
 std::vector<SchemaWarning> Normaliser::Warnings() const {
