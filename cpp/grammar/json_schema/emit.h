@@ -42,6 +42,13 @@ class SchemaEmitter {
   // or objects, else a rule whose body is made later.
   StatusOr<NodeId> Value(ExprId expr, int depth, std::string_view name);
   StatusOr<NodeId> Body(const ValueSet& set, int depth);
+  // One case; in widening, without the conditions that have no form (emit_widened.cc).
+  StatusOr<NodeId> Case(const ObjectSet& set, int depth);
+  StatusOr<NodeId> Case(const ArraySet& set, int depth);
+  StatusOr<NodeId> Case(const NumberSet& set);
+  StatusOr<NodeId> Case(const StringSet& set);
+  template <class T, class Emit>
+  StatusOr<NodeId> Relaxed(const T& set, const Status& why, const Emit& emit);
   Status AddScalars(const ValueSet& set, std::vector<NodeId>* alternatives);
   StatusOr<NodeId> Numbers(const std::vector<NumberSet>& sets);
   StatusOr<NodeId> String(const StringSet& set);

@@ -85,6 +85,7 @@ StatusOr<NodeId> ArrayEmitter::WithoutPrefix() {
 StatusOr<std::optional<std::vector<ArrayEmitter::Literal>>> ArrayEmitter::Literals(ExprId expr) {
   std::optional<std::vector<Literal>> none;
   GM_ASSIGN_OR_RETURN(const ValueSet* set, e_.normaliser_.Evaluate(expr));
+  e_.normaliser_.MarkEmitted(expr);
   if (!set->arrays.empty() || !set->objects.empty()) return none;
   std::vector<Literal> out;
   auto add = [&](std::string identity, NodeId node) {
@@ -272,6 +273,7 @@ StatusOr<NodeId> ArrayEmitter::Unique() {
   if (!set_.some.empty()) return UniqueUnsupported("elements with contains beside them");
   if (!set_.prefix.empty()) return UniqueAfterPrefix();
   GM_ASSIGN_OR_RETURN(const ValueSet* set, e_.normaliser_.Evaluate(set_.rest));
+  e_.normaliser_.MarkEmitted(set_.rest);
   const bool compound = !set->arrays.empty() || !set->objects.empty();
   if (compound) {
     // While there are more values than were written, there is another one to write.

@@ -82,7 +82,12 @@ StatusOr<bool> ObjectEmitter::FindMembers() {
   for (const ObjectSet::Named& n : set_.named) {
     bool possible = n.value != kNone && (n.required || n.declared || !set_.closed);
     if (possible && set_.names != kAnything) {
-      GM_ASSIGN_OR_RETURN(possible, e_.normaliser_.KeyIn(set_.names, n.key));
+      StatusOr<bool> named_well = e_.normaliser_.KeyIn(set_.names, n.key);
+      if (e_.normaliser_.MayLeaveOut(named_well.status())) {
+        e_.normaliser_.NoteEmitted(e_.current_, "propertyNames", named_well.status());
+        named_well = true;
+      }
+      GM_ASSIGN_OR_RETURN(possible, std::move(named_well));
     }
     NodeId node = builder_.Nothing();
     if (possible) {
@@ -180,6 +185,7 @@ Status ObjectEmitter::ExcludeNames(Extra* extra) {
 Status ObjectEmitter::RestrictNames(ExprId names, std::vector<Extra>* extras) {
   if (names == kAnything) return {};
   GM_ASSIGN_OR_RETURN(const ValueSet* set, e_.normaliser_.Evaluate(names));
+  e_.normaliser_.MarkEmitted(names);
   std::vector<Extra> out;
   for (const Extra& extra : *extras) {
     for (const StringSet& s : set->strings) {

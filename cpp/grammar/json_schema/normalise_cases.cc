@@ -114,7 +114,7 @@ StatusOr<uint8_t> Normaliser::TypesOf(ExprId expr, int depth) {
         return uint8_t{kAllTypes};
       }
       GM_ASSIGN_OR_RETURN(const ValueSet* set, TryEvaluate(part));
-      return set == nullptr ? kAllTypes : TypesOutside(*set);
+      return set == nullptr ? kAllTypes : static_cast<uint8_t>(TypesOutside(*set) | set->widened);
     }
     case ExprKind::kAnd:
     case ExprKind::kOr: {
@@ -165,6 +165,7 @@ StatusOr<ExprId> Normaliser::SettleScalar(ExprId expr, const ValueSet& set) {
       scalars.strings.empty()) {
     return ExprId{kNone};
   }
+  if (set.widened != 0) return expr;
   bool single = IsSingle(set);
   auto [it, fresh] = scalars_.try_emplace(std::move(scalars), expr);
   if (fresh && single) pool_.MarkSingle(expr);
@@ -226,6 +227,7 @@ StatusOr<bool> Normaliser::FindWithin(ExprId a, ExprId b, int depth) {
 }
 
 StatusOr<bool> Normaliser::Within(const ValueSet& a, const ValueSet& b, int depth) {
+  if (b.widened != 0) return false;
   if (a.null > b.null || a.false_value > b.false_value || a.true_value > b.true_value) return false;
   GM_ASSIGN_OR_RETURN(std::vector<NumberSet> numbers, SubtractCases(a.numbers, b.numbers));
   if (!numbers.empty()) return false;

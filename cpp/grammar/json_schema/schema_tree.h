@@ -113,6 +113,8 @@ class SchemaTree {
              const std::map<std::string, std::string>* registry = nullptr);
 
   const JsonDocument& document() const { return document_; }
+  // Leaves keywords of draft 3 to the reader of a schema, instead of an error.
+  void AdmitDraft3() { admit_draft3_ = true; }
   // The draft that the schema at `node` is written in.
   Draft DraftAt(JsonId node) const { return resources_[ResourceOf(node)].draft; }
   // Whether a schema under draft 4 or older was read: to these, 1.0 is no integer.
@@ -197,6 +199,7 @@ class SchemaTree {
   DynamicScopes scopes_;
   std::optional<SchemaRegistry> registry_;
   bool has_strict_integers_ = false;
+  bool admit_draft3_ = false;
 };
 
 // The draft that a `$schema` names; nullopt for other meta-schemas.
