@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "automaton/members.h"
 #include "base/check.h"
 
 namespace grammask::internal {
@@ -52,11 +53,22 @@ class TermBuilder {
                            g_.rule_name(root) + "\"");
     }
     VisitComponents(root);
+    if (!failed_.ok()) return failed_;
     if (s_.over_budget()) {
       return TooManyStates(g_.rule_body(root));
     }
     const Rule& r = rules_[root.value];
-    return r.proc.value != 0 ? s_.proc(r.proc).body : r.term;
+    const TermId term = r.proc.value != 0 ? s_.proc(r.proc).body : r.term;
+    if (term == TermStore::Nothing()) {
+      return Unsatisfiable("the grammar is unsatisfiable: no text has enough different members");
+    }
+    return term;
+  }
+
+  // The body of the root, which is regular.
+  TermId RunRegular() {
+    for (uint32_t i = 0; i < nodes_.size(); ++i) BuildRegular(NodeId(i));
+    return ChildTerm(g_.rule_body(g_.root()));
   }
 
  private:
@@ -131,6 +143,7 @@ class TermBuilder {
       case NodeKind::kAnd:
       case NodeKind::kNot:
       case NodeKind::kMultiple:
+      case NodeKind::kMembers:
         n.wide_loop = true;
         break;
       case NodeKind::kRule:
@@ -179,6 +192,8 @@ class TermBuilder {
         return s_.MultipleOf(v.multiple, 0);
       case NodeKind::kTokens:
         return s_.Tokens(*v.tokens);
+      case NodeKind::kMembers:
+        return MakeMembers(v);
       case NodeKind::kChoice:
       case NodeKind::kAnd: {
         absl::InlinedVector<TermId, 16> parts;
@@ -187,6 +202,30 @@ class TermBuilder {
       }
     }
     return TermStore::Nothing();
+  }
+
+  TermId MakeMembers(const NodeView& v) {
+    MemberSpec spec;
+    spec.separator = ChildTerm(v.children[0]);
+    spec.end = ChildTerm(v.children[1]);
+    spec.min = v.members.min;
+    spec.max = v.members.max;
+    spec.conditions = (uint32_t{1} << v.members.conditions) - 1;
+    for (size_t i = 0; i < v.members.uses.size(); ++i) {
+      const TermId term = ChildTerm(v.children[i + 2]);
+      const MemberUse use = v.members.use(i);
+      if (s_.term(term).nullable) {
+        failed_ =
+            InvalidArgument("a member of Members matches the empty text; each must be longer");
+        return TermStore::Nothing();
+      }
+      if (use == MemberUse::kDistinct && !s_.term(term).regular) {
+        failed_ = InvalidArgument("a distinct member of Members must be a regular expression");
+        return TermStore::Nothing();
+      }
+      spec.members.push_back({.use = use, .meets = v.members.meets(i), .term = term});
+    }
+    return s_.MembersOf(std::move(spec));
   }
 
   void BuildRegular(NodeId id) {
@@ -214,9 +253,53 @@ class TermBuilder {
       }
       case NodeKind::kRepeat:
         return Times(at(v.children[0]).length, static_cast<uint64_t>(v.min));
+      case NodeKind::kMembers:
+        return MembersLength(v);
       default:
         return kMaxLength;  // regular ones have theirs already
     }
+  }
+
+  // An upper bound of the shortest list of members, and the least of all while conditions do not
+  // share members: required ones, the shortest that meet each condition, the shortest to fill up.
+  uint64_t MembersLength(const NodeView& v) {
+    const uint64_t separator = at(v.children[0]).length;
+    std::vector<uint64_t> optional;
+    uint64_t sum = 0, repeated = kMaxLength;
+    int64_t count = 0;
+    auto take = [&](uint64_t length) {
+      sum = Add(sum, length);
+      if (++count > 1) sum = Add(sum, separator);
+    };
+    for (size_t i = 0; i < v.members.uses.size(); ++i) {
+      const uint64_t length = at(v.children[i + 2]).length;
+      switch (v.members.use(i)) {
+        case MemberUse::kRequired:
+          take(length);
+          break;
+        case MemberUse::kOptional:
+          optional.push_back(length);
+          break;
+        default:
+          repeated = std::min(repeated, length);
+          break;
+      }
+    }
+    for (uint32_t c = 0; c < v.members.conditions; ++c) {
+      uint64_t least = kMaxLength;
+      for (size_t i = 0; i < v.members.uses.size(); ++i) {
+        if (v.members.meets(i) >> c & 1) least = std::min(least, at(v.children[i + 2]).length);
+      }
+      take(least);
+    }
+    std::ranges::sort(optional);
+    const size_t missing = static_cast<size_t>(std::max<int64_t>(0, v.members.min - count));
+    size_t filled = 0;
+    while (filled < missing && filled < optional.size() && optional[filled] < repeated) {
+      take(optional[filled++]);
+    }
+    if (filled < missing) sum = Add(sum, Times(Add(repeated, separator), missing - filled));
+    return Add(sum, at(v.children[1]).length);
   }
 
   // Least shortest texts: passes over all nodes until nothing changes, which takes two or three
@@ -376,7 +459,7 @@ class TermBuilder {
     for (uint32_t i : below) Build(NodeId(i));
     Rule& r = rules_[rule.value];
     const TermId term = ChildTerm(body);
-    if (!at(body).wide_loop && at(body).size <= kMaxInlineSize) {
+    if (term == TermStore::Nothing() || (!at(body).wide_loop && at(body).size <= kMaxInlineSize)) {
       r.term = term;
       r.size = at(body).size;
     } else if (s_.term(term).kind == TermKind::kCall) {
@@ -449,6 +532,12 @@ class TermBuilder {
       put(static_cast<uint64_t>(v.kind));
       put(static_cast<uint64_t>(v.kind == NodeKind::kRepeat ? v.min : 0));
       put(static_cast<uint64_t>(v.kind == NodeKind::kRepeat ? v.max : 0));
+      if (v.kind == NodeKind::kMembers) {
+        put(static_cast<uint64_t>(v.members.min));
+        put(static_cast<uint64_t>(v.members.max));
+        put(v.members.conditions);
+        for (uint32_t use : v.members.uses) put(use);
+      }
       if (v.kind == NodeKind::kRule) {
         const Rule& r = rules_[v.rule.value];
         put(r.on_stack ? uint64_t{r.position} << 1 : uint64_t{r.term.value} << 1 | 1);
@@ -464,9 +553,14 @@ class TermBuilder {
   std::vector<Node> nodes_;
   std::vector<Rule> rules_;
   std::vector<bool> seen_;
+  Status failed_;
 };
 
 }  // namespace
+
+TermId BuildRegularTerm(const Grammar& grammar, TermStore* store) {
+  return TermBuilder(grammar, store).RunRegular();
+}
 
 StatusOr<TermId> BuildTerms(const Grammar& grammar, TermStore* store) {
   std::lock_guard lock(store->mutex());

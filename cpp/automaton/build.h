@@ -16,6 +16,9 @@ namespace grammask::internal {
 // is too large to decide.
 StatusOr<TermId> BuildTerms(const Grammar& grammar, TermStore* store);
 
+// The term of a grammar of one rule, whose body is regular. The store's lock is held.
+TermId BuildRegularTerm(const Grammar& grammar, TermStore* store);
+
 }  // namespace grammask::internal
 
 #endif  // GRAMMASK_AUTOMATON_BUILD_H_

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 
+#include "automaton/members.h"
 #include "automaton/term_store.h"
 #include "base/check.h"
 #include "base/utf8.h"
@@ -136,6 +137,10 @@ class Deriver {
         break;
       case TermKind::kTokens:
         tokens_.push_back({static_cast<uint32_t>(t_.a), s_.Empty()});
+        break;
+      case TermKind::kMembers:
+        s_.members_->Read(t_, {&bytes_, &calls_, &tokens_});
+        Determinise();
         break;
     }
     JoinNeighbours(&bytes_);

@@ -18,6 +18,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "automaton/members.h"
 #include "base/check.h"
 
 namespace grammask::internal {
@@ -91,7 +92,10 @@ struct TermStore::Key {
 };
 
 TermStore::TermStore(const Limits& limits, int64_t small_count)
-    : limits_(limits), small_count_(std::max<int64_t>(small_count, 1)), table_(1 << 12) {
+    : limits_(limits),
+      small_count_(std::max<int64_t>(small_count, 1)),
+      table_(1 << 12),
+      members_(std::make_unique<MemberTable>(this)) {
   for (TermKind kind : {TermKind::kNothing, TermKind::kEmpty, TermKind::kAll}) {
     Term& t = terms_.Append();
     t.kind = kind;
@@ -112,6 +116,8 @@ TermStore::TermStore(const Limits& limits, int64_t small_count)
   for (uint32_t i = 0; i < 3; ++i) terms_[i].far = i;
   procs_.Append();  // procedure 0 is none
 }
+
+TermStore::~TermStore() = default;
 
 void TermStore::Grow() {
   std::vector<uint64_t> bigger(table_.size() * 2);
@@ -229,6 +235,11 @@ TermId TermStore::Intern(const Key& key) {
       t.nullable = t.min_length == 0;
       break;
     }
+    case TermKind::kMembers:
+      t.finite = false;
+      t.regular = false;
+      t.min_length = members_->MinLength(t.a, static_cast<MemberPhase>(t.b));
+      break;
   }
   if (t.nullable) t.min_length = 0;
   return TermId(id);
@@ -419,6 +430,16 @@ TermId TermStore::Tokens(const TokenSet& tokens) {
   return Intern({.kind = TermKind::kTokens, .a = static_cast<int64_t>(it->second)});
 }
 
+TermId TermStore::MembersOf(MemberSpec spec) { return members_->Begin(std::move(spec)); }
+
+TermId TermStore::MembersTerm(uint32_t state, int64_t phase) {
+  return Intern({.kind = TermKind::kMembers, .a = state, .b = phase});
+}
+
+TermId TermStore::Received(TermId to, std::string_view text) {
+  return members_->Received(to, text);
+}
+
 ProcId TermStore::AddProc(bool nullable, uint64_t min_length) {
   const ProcId id(static_cast<uint32_t>(procs_.size()));
   Proc& p = procs_.Append();
@@ -437,6 +458,44 @@ ProcId TermStore::ProcOf(TermId body) {
   return it->second;
 }
 
+ProcId TermStore::CapturingProcOf(TermId body) {
+  auto [it, added] = capturing_by_body_.try_emplace(body.value);
+  if (added) {
+    const Term& t = terms_[body.value];
+    it->second = AddProc(t.nullable, t.min_length);
+    Proc& p = procs_[it->second.value];
+    p.body = body;
+    p.captures = true;
+    p.endless = Endless(body);
+  }
+  return it->second;
+}
+
+// Infinitely many texts, plainly: a loop without bound outside of exclusions, of which nothing but
+// finitely many texts are taken away.
+bool TermStore::Endless(TermId id) const {
+  std::vector<TermId> todo = {id};
+  while (!todo.empty()) {
+    const Term& t = terms_[todo.back().value];
+    todo.pop_back();
+    if (t.kind == TermKind::kRepeat && t.b == kUnbounded) return true;
+    if (t.kind == TermKind::kSequence || t.kind == TermKind::kChoice) {
+      todo.insert(todo.end(), t.children.begin(), t.children.end());
+    } else if (t.kind == TermKind::kAnd) {
+      TermId only = Nothing();
+      bool exclusions = true;
+      for (TermId c : t.children) {
+        const Term& part = terms_[c.value];
+        if (part.kind == TermKind::kNot && terms_[part.children[0].value].finite) continue;
+        exclusions = exclusions && only == Nothing();
+        only = c;
+      }
+      if (exclusions && only != Nothing()) todo.push_back(only);
+    }
+  }
+  return false;
+}
+
 std::vector<ProcId>* TermStore::FindGroup(const std::string& description) {
   auto it = groups_.find(description);
   return it == groups_.end() ? nullptr : &it->second;
@@ -449,7 +508,7 @@ void TermStore::AddGroup(const std::string& description, const std::vector<ProcI
 size_t TermStore::memory_bytes() const {
   return memory_.bytes() + terms_.bytes() + procs_.bytes() + table_.size() * 8 +
          characters_.size() * 128 + byte_class_ids_.size() * 96 + multiple_ids_.size() * 48 +
-         token_set_bytes_ + raw_.size() * 24 + known_.size() * 8;
+         token_set_bytes_ + raw_.size() * 24 + known_.size() * 8 + members_->memory_bytes();
 }
 
 std::string TermStore::ToString(TermId id) const {
@@ -533,6 +592,9 @@ std::string TermStore::ToString(TermId id) const {
       }
       case TermKind::kTokens:
         out += "tokens" + std::to_string(t.a);
+        break;
+      case TermKind::kMembers:
+        out += "members" + std::to_string(t.a) + "." + std::to_string(t.b);
         break;
     }
   }

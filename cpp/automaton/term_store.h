@@ -49,6 +49,7 @@ enum class TermKind : uint8_t {
   kNot,        // one child
   kMultiple,   // digits, dots skipped: (remainder, then digits) * 10^scale divisible by modulus
   kTokens,     // one token by id
+  kMembers,    // members in any order: a state and a phase, see members.h
 };
 
 // Bytes lo..hi lead to the state `to`.
@@ -90,7 +91,7 @@ struct Term {
   std::span<const TermId> children;  // kSequence kChoice kRepeat kAnd kNot
   std::string_view text;             // kBytes kJsonText
   // kRepeat: bounds. kMultiple: remainder, and an index of multiple(). kCall: procedure.
-  // kByteClass: an index of byte_class(). kTokens: an index of token_set().
+  // kByteClass: an index of byte_class(). kTokens: an index of token_set(). kMembers: state, phase.
   int64_t a = 0, b = 0;
   std::atomic<const Expansion*> expansion = nullptr;
   std::atomic<uint32_t> far = 0;                  // FarTerm(), once known
@@ -101,10 +102,15 @@ struct Term {
 struct Proc {
   TermId body;
   bool nullable = false;
+  bool captures = false;  // what it read matters to where it returns: TermStore::Received
+  bool endless = false;   // of one that captures: plainly infinitely many texts
   uint64_t min_length = 0;
 };
 
 inline constexpr uint64_t kMaxLength = uint64_t{1} << 60;
+
+class MemberTable;
+struct MemberSpec;
 
 class TermStore {
  public:
@@ -112,6 +118,7 @@ class TermStore {
   // A repeat bound over this makes a term "counted": far from the bound it shares masks with the
   // term of no bound. Set to the longest token's length, since no mask looks further.
   TermStore(const Limits& limits, int64_t small_count);
+  ~TermStore();
 
   std::mutex& mutex() const { return mutex_; }
 
@@ -132,6 +139,8 @@ class TermStore {
   // The fewest digits that make a multiple of `remainder` when written behind it.
   static uint64_t ShortestMultiple(const Multiple& multiple, uint64_t remainder);
   TermId Tokens(const TokenSet& tokens);
+  // All members in any order; Nothing() when no list of them is possible.
+  TermId MembersOf(MemberSpec spec);
   // One character of the set, in UTF-8 or in any JSON spelling; remembered per set.
   TermId Character(const CodePointSet& characters, bool json);
 
@@ -140,6 +149,10 @@ class TermStore {
   void SetBody(ProcId proc, TermId body) { procs_[proc.value].body = body; }
   // The procedure with this body that is no part of a cycle; one for each body. Lock.
   ProcId ProcOf(TermId body);
+  // The procedure with this body whose text is told to where it returns. Lock.
+  ProcId CapturingProcOf(TermId body);
+  // Where a finished call leads, `to`, once the text of the call is known. Lock.
+  TermId Received(TermId to, std::string_view text);
   // Procedures of a recursive group, found again by the group's exact description. Lock.
   std::vector<ProcId>* FindGroup(const std::string& description);
   void AddGroup(const std::string& description, const std::vector<ProcId>& procs);
@@ -186,6 +199,7 @@ class TermStore {
   size_t size() const { return terms_.size(); }
   size_t memory_bytes() const;
   int64_t small_count() const { return small_count_; }
+  const Limits& limits() const { return limits_; }
   // True once a question of emptiness went over Limits::max_regular_states; such a term is taken
   // for not empty. Lock.
   bool over_budget() const { return over_budget_; }
@@ -205,8 +219,11 @@ class TermStore {
   struct Key;
   friend class Deriver;
   friend class EmptinessSearch;
+  friend class MemberTable;
 
   TermId Intern(const Key& key);
+  TermId MembersTerm(uint32_t state, int64_t phase);
+  bool Endless(TermId id) const;
   TermId Pair(TermId head, TermId rest);  // a kSequence as it stands
   TermId RawAnd(std::span<const TermId> parts);
   TermId RawNot(TermId part);
@@ -237,7 +254,8 @@ class TermStore {
   absl::flat_hash_map<std::pair<uint64_t, uint32_t>, uint32_t> multiple_ids_;
   absl::flat_hash_map<std::pair<bool, std::vector<TokenId>>, uint32_t> token_set_ids_;
   absl::flat_hash_map<std::vector<uint32_t>, TermId> characters_;
-  absl::flat_hash_map<uint32_t, ProcId> procs_by_body_;
+  absl::flat_hash_map<uint32_t, ProcId> procs_by_body_, capturing_by_body_;
+  std::unique_ptr<MemberTable> members_;
   absl::flat_hash_map<std::string, std::vector<ProcId>> groups_;
   // kAnd and kNot only: edges whose targets have not been checked; 1 known to match, 2 to match
   // nothing.

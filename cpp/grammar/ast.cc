@@ -41,6 +41,11 @@ std::string FitName(std::string_view name) {
 
 }  // namespace
 
+std::string_view MemberUseName(MemberUse use) {
+  constexpr std::string_view kNames[] = {"optional", "required", "repeated", "distinct"};
+  return kNames[static_cast<size_t>(use)];
+}
+
 struct Grammar::Data {
   NodeStorage storage;
   std::vector<RuleData> rules;
@@ -119,6 +124,9 @@ NodeId GrammarBuilder::MultipleOf(const Multiple& multiple) {
   return impl_->nodes.MultipleOf(multiple);
 }
 NodeId GrammarBuilder::Tokens(TokenSet tokens) { return impl_->nodes.Tokens(std::move(tokens)); }
+NodeId GrammarBuilder::Members(const internal::Members& members) {
+  return impl_->nodes.Members(members);
+}
 NodeView GrammarBuilder::node(NodeId id) const { return impl_->nodes.view(id); }
 
 RuleId GrammarBuilder::AddRule(std::string_view name) {
@@ -167,6 +175,10 @@ RuleId GrammarBuilder::Import(const Grammar& grammar) {
     } else if (auto children = grammar.data_->storage.Children(NodeId(n)); !children.empty()) {
       mapped.clear();
       for (NodeId child : children) mapped.push_back(node_map[child.value]);
+      if (node.kind == NodeKind::kMembers) {
+        const auto* words = static_cast<const NodeId*>(source.data);
+        mapped.insert(mapped.end(), words + children.size(), words + source.size);
+      }
       // The order of these two is that of the ids, which are new.
       if (node.kind == NodeKind::kChoice || node.kind == NodeKind::kAnd) {
         std::sort(mapped.begin(), mapped.end());

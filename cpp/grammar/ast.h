@@ -39,6 +39,7 @@ enum class NodeKind : uint8_t {
   kNot,        // byte strings that the child does not match; child regular
   kMultiple,   // digits (dots among them are skipped) that read as a multiple: see Multiple
   kTokens,     // one token by its id, special tokens included: see TokenSet
+  kMembers,    // members in any order, separated, with conditions on all of them: see Members
 };
 
 // kMultiple: let D be the number that all the digits spell together (0 for none); matches when
@@ -60,11 +61,45 @@ struct TokenSet {
 // "no upper bound" of a repeat.
 inline constexpr int64_t kUnbounded = INT64_MAX;
 
+// kMembers: one or more members in any order with a separator between two, and `end` after the
+// last. So are the members of a JSON object whose keys may come in any order, and the elements of
+// an array that must all be different.
+enum class MemberUse : uint8_t {
+  kOptional,  // at most once
+  kRequired,  // exactly once
+  kRepeated,  // any number of times
+  kDistinct,  // any number of times, each time with another value: the member's texts are JSON
+              // strings, numbers, true, false and null, and compared as such (1 and 1.0 are equal)
+};
+// "optional", "required", "repeated", "distinct".
+std::string_view MemberUseName(MemberUse use);
+inline constexpr size_t kMaxMemberConditions = 8;
+struct Members {
+  struct Member {
+    NodeId node;  // must not match the empty text
+    MemberUse use = MemberUse::kOptional;
+    uint32_t meets = 0;  // which conditions this member meets, a bit each; only of repeated ones
+  };
+  NodeId separator, end;
+  std::vector<Member> members;
+  int64_t min = 1, max = kUnbounded;  // members in all
+  uint32_t conditions = 0;            // so many; some member must meet each
+};
+// The same as stored: member i is children[i + 2] of the node.
+struct MembersView {
+  int64_t min, max;
+  uint32_t conditions;
+  std::span<const uint32_t> uses;  // MemberUse, and meets << 8
+  MemberUse use(size_t i) const { return static_cast<MemberUse>(uses[i] & 0xFF); }
+  uint32_t meets(size_t i) const { return uses[i] >> 8; }
+};
+
 // One node, as a view into its Grammar. Only the fields of its kind have a meaning.
 struct NodeView {
   NodeKind kind;
   bool regular;                      // no kRule and no kTokens below
   std::span<const NodeId> children;  // kSequence kChoice kRepeat(1) kAnd kNot(1)
+                                     // kMembers: separator, end, members
   std::string_view text;             // kBytes kJsonText
   const ByteSet* bytes;              // kByteClass
   const CodePointSet* characters;    // kClass kJsonClass
@@ -72,6 +107,7 @@ struct NodeView {
   RuleId rule;                       // kRule
   Multiple multiple;                 // kMultiple
   const TokenSet* tokens;            // kTokens
+  MembersView members;               // kMembers
 };
 
 class Grammar {
@@ -128,6 +164,9 @@ class GrammarBuilder {
   NodeId AnyBytes();        // every byte string: Not(Nothing())
   NodeId MultipleOf(const Multiple& multiple);
   NodeId Tokens(TokenSet tokens);
+  // Members that match nothing are left out; Nothing() when a required one does, or when the
+  // counts cannot be met.
+  NodeId Members(const internal::Members& members);
 
   // Reads back what was built so far.
   NodeView node(NodeId id) const;

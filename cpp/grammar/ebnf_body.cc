@@ -131,7 +131,7 @@ Status EbnfParser::Open(Frame::Kind kind, uint32_t token) {
         "parentheses are nested deeper than max_nesting = " + std::to_string(limits_.max_nesting),
         StatusCode::kResourceExhausted);
   }
-  if (kind != Frame::Kind::kGroup) {
+  if (kind == Frame::Kind::kAnd || kind == Frame::Kind::kNot) {
     ++boolean_frames_;
     rule_->boolean_depth = std::max(rule_->boolean_depth, boolean_frames_);
     if (boolean_frames_ > limits_.max_boolean_nesting) {
@@ -168,7 +168,7 @@ Status EbnfParser::CloseArgument(uint32_t token) {
     return Error(token, "an argument is missing; the empty text is written \"\"");
   }
   NodeId argument = CloseChoice();
-  if (!builder_.node(argument).regular) {
+  if (frame.kind != Frame::Kind::kMembers && !builder_.node(argument).regular) {
     return Error(frame.token,
                  "the arguments of And and Not must be regular expressions; tokens "
                  "cannot stand there");
@@ -189,9 +189,13 @@ Status EbnfParser::Close(uint32_t token) {
     if (frame.kind == Frame::Kind::kNot && arguments.size() != 1) {
       return Error(frame.token, "Not takes one argument");
     }
-    node = frame.kind == Frame::Kind::kNot ? builder_.Not(arguments[0]) : builder_.And(arguments);
+    if (frame.kind == Frame::Kind::kMembers) {
+      GM_ASSIGN_OR_RETURN(node, MakeMembers(arguments, frame.token));
+    } else {
+      node = frame.kind == Frame::Kind::kNot ? builder_.Not(arguments[0]) : builder_.And(arguments);
+      --boolean_frames_;
+    }
     arguments_.resize(frame.arguments);
-    --boolean_frames_;
   }
   frames_.pop_back();
   elements_.push_back(node);

@@ -1,9 +1,9 @@
 // Calls of macros, and tokens of the model, to nodes.
 //
-// The arguments of And and Not are expressions, which the body reads in a frame of its own; those
-// of all other macros are single tokens, checked and turned into one node here. For example
-// `Regex("a+", flags="i")` gives the node of that regular expression, and `<[12]>` the same as
-// Token(12). Cost: linear in the tokens. Tests: tests/grammar/ebnf_test.cc.
+// The arguments of And, Not and Members are expressions, which the body reads in a frame of its
+// own; those of all other macros are single tokens, checked and turned into one node here. For
+// example `Regex("a+", flags="i")` gives the node of that regular expression, and `<[12]>` the same
+// as Token(12). Cost: linear in the tokens. Tests: tests/grammar/ebnf_test.cc.
 #include <charconv>
 #include <string>
 #include <utility>
@@ -31,6 +31,7 @@ constexpr MacroName kMacros[] = {
     {"Token", EbnfMacro::kToken},
     {"ExcludeToken", EbnfMacro::kExcludeToken},
     {"Regex", EbnfMacro::kRegex},
+    {"Members", EbnfMacro::kMembers},
     {"TagDispatch", EbnfMacro::kUnsupported},
     {"TokenTagDispatch", EbnfMacro::kUnsupported},
     {"Substring", EbnfMacro::kUnsupported},
@@ -56,6 +57,7 @@ Status EbnfParser::ParseMacro(EbnfMacro macro, uint32_t* i) {
   if (macro == EbnfMacro::kAnd || macro == EbnfMacro::kNot) {
     return Open(macro == EbnfMacro::kAnd ? Frame::Kind::kAnd : Frame::Kind::kNot, name);
   }
+  if (macro == EbnfMacro::kMembers) return Open(Frame::Kind::kMembers, name);
   std::vector<uint32_t> arguments;  // tokens, without the commas
   bool expect_comma = false;
   for (; !IsPunct(*i, ')'); ++*i) {
@@ -165,6 +167,64 @@ Status EbnfParser::ParseMultiple(std::span<const uint32_t> arguments, uint32_t m
   }
   elements_.push_back(builder_.MultipleOf({values[0], static_cast<uint32_t>(values[1])}));
   return {};
+}
+
+// Members("1..3 required optional repeated:0", separator, end, member, member, member)
+StatusOr<NodeId> EbnfParser::MakeMembers(std::span<const NodeId> arguments, uint32_t macro) {
+  auto error = [&] {
+    return Error(macro,
+                 "Members takes a literal with bounds and a word for each member, such as "
+                 "\"1.. required optional repeated distinct\", then the separator, what ends the "
+                 "list, and the members");
+  };
+  if (arguments.size() < 4 || builder_.node(arguments[0]).kind != NodeKind::kBytes) return error();
+  Members members{.separator = arguments[1], .end = arguments[2], .members = {}};
+  std::string_view words = builder_.node(arguments[0]).text;
+  auto number = [&]() -> std::optional<int64_t> {
+    int64_t value = 0;
+    auto [end, failed] = std::from_chars(words.data(), words.data() + words.size(), value);
+    if (failed != std::errc() || value < 0) return std::nullopt;
+    words.remove_prefix(static_cast<size_t>(end - words.data()));
+    return value;
+  };
+  std::optional<int64_t> bound = number();
+  if (!bound || !words.starts_with("..")) return error();
+  members.min = *bound;
+  words.remove_prefix(2);
+  if (!words.empty() && words[0] != ' ') {
+    bound = number();
+    if (!bound) return error();
+    members.max = *bound;
+  }
+  for (NodeId node : arguments.subspan(3)) {
+    Members::Member member{.node = node};
+    if (!words.starts_with(' ')) return error();
+    words.remove_prefix(1);
+    std::string_view name = words.substr(0, words.find_first_of(" :"));
+    bool known = false;
+    for (MemberUse use :
+         {MemberUse::kOptional, MemberUse::kRequired, MemberUse::kRepeated, MemberUse::kDistinct}) {
+      if (name == MemberUseName(use)) {
+        member.use = use;
+        known = true;
+      }
+    }
+    if (!known) return error();
+    words.remove_prefix(name.size());
+    while (words.starts_with(':')) {
+      words.remove_prefix(1);
+      std::optional<int64_t> condition = number();
+      if (!condition || *condition >= static_cast<int64_t>(kMaxMemberConditions) ||
+          member.use < MemberUse::kRepeated) {
+        return error();
+      }
+      member.meets |= uint32_t{1} << *condition;
+      members.conditions = std::max(members.conditions, static_cast<uint32_t>(*condition) + 1);
+    }
+    members.members.push_back(member);
+  }
+  if (!words.empty()) return error();
+  return builder_.Members(members);
 }
 
 // ---- Tokens of the model ----

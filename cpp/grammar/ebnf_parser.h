@@ -28,6 +28,7 @@ enum class EbnfMacro : uint8_t {
   kToken,
   kExcludeToken,
   kRegex,
+  kMembers,
   kUnsupported,
 };
 
@@ -56,7 +57,7 @@ class EbnfParser {
  private:
   // An open parenthesis, or the body itself. The bases are where its entries of the stacks begin.
   struct Frame {
-    enum class Kind : uint8_t { kBody, kGroup, kAnd, kNot };
+    enum class Kind : uint8_t { kBody, kGroup, kAnd, kNot, kMembers };
     Kind kind;
     uint32_t token;  // where it opened
     size_t elements, alternatives, arguments;
@@ -105,6 +106,7 @@ class EbnfParser {
   Status ParseMacro(EbnfMacro macro, uint32_t* i);
   Status ParseRegexMacro(std::span<const uint32_t> arguments, uint32_t macro);
   Status ParseMultiple(std::span<const uint32_t> arguments, uint32_t macro);
+  StatusOr<NodeId> MakeMembers(std::span<const NodeId> arguments, uint32_t macro);
   Status ParseTokens(std::span<const uint32_t> arguments, bool excluded);
   Status ParseTokenRef(uint32_t token);
   StatusOr<TokenId> ReadTokenId(uint32_t token, std::string_view digits);

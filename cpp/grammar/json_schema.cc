@@ -23,11 +23,6 @@ namespace grammask::internal {
 namespace {
 
 Status CheckOptions(const JsonSchemaOptions& options) {
-  if (options.any_order) {
-    return Unsupported(
-        "any_order=True is not supported in this version; keys come in the order of "
-        "the schema");
-  }
   if (options.indent.has_value() && *options.indent < 0) {
     return InvalidArgument("indent is " + std::to_string(*options.indent) +
                            "; a number of spaces from 0 on is needed");

@@ -42,6 +42,7 @@ absl::string_view Contents(const StoredNode& node) {
     case NodeKind::kChoice:
     case NodeKind::kAnd:
     case NodeKind::kNot:
+    case NodeKind::kMembers:
       return RawBytes(node.data, node.size * sizeof(NodeId));
     case NodeKind::kByteClass:
       return RawBytes(node.data, sizeof(ByteSet));
@@ -109,6 +110,22 @@ uint32_t HashNode(const StoredNode& node) {
 
 }  // namespace
 
+std::vector<uint32_t> EncodeMembers(const Members& m) {
+  std::vector<uint32_t> words = {m.separator.value, m.end.value};
+  for (const Members::Member& member : m.members) words.push_back(member.node.value);
+  const auto children = static_cast<uint32_t>(words.size());
+  for (const Members::Member& member : m.members) {
+    words.push_back(static_cast<uint32_t>(member.use) | member.meets << 8);
+  }
+  for (int64_t bound : {m.min, m.max}) {
+    words.push_back(static_cast<uint32_t>(bound));
+    words.push_back(static_cast<uint32_t>(static_cast<uint64_t>(bound) >> 32));
+  }
+  words.push_back(m.conditions);
+  words.push_back(children);
+  return words;
+}
+
 void NodeArena::Reserve(size_t bytes) {
   size_t words = (bytes + 7) / 8;
   if (words == 0) return;
@@ -141,6 +158,10 @@ std::span<const NodeId> NodeStorage::Children(NodeId id) const {
       return {static_cast<const NodeId*>(n.data), n.size};
     case NodeKind::kRepeat:
       return {&DataAs<RepeatData>(n).child, 1};
+    case NodeKind::kMembers: {
+      const auto* words = static_cast<const NodeId*>(n.data);
+      return {words, words[n.size - 1].value};
+    }
     default:
       return {};
   }
@@ -186,6 +207,17 @@ NodeView NodeStorage::View(NodeId id) const {
     case NodeKind::kTokens:
       v.tokens = static_cast<const TokenSet*>(n.data);
       break;
+    case NodeKind::kMembers: {
+      v.children = Children(id);
+      const uint32_t* words = static_cast<const uint32_t*>(n.data) + v.children.size();
+      const size_t count = v.children.size() - 2;
+      v.members.uses = {words, count};
+      words += count;
+      v.members.min = static_cast<int64_t>(uint64_t{words[1]} << 32 | words[0]);
+      v.members.max = static_cast<int64_t>(uint64_t{words[3]} << 32 | words[2]);
+      v.members.conditions = words[4];
+      break;
+    }
   }
   return v;
 }

@@ -19,8 +19,12 @@ struct StoredNode {
   bool regular;
   uint32_t size = 0;           // children, bytes of text, or the rule's id
   const void* data = nullptr;  // NodeId[], char[], ByteSet, CodePointSet, RepeatData, Multiple,
-                               // TokenSet; null for kNothing, kEmpty and kRule
+                               // TokenSet; null for kNothing, kEmpty and kRule. kMembers:
+                               // `size` words, see EncodeMembers
 };
+
+// The words of a kMembers node: children, uses, min, max, conditions, number of children.
+std::vector<uint32_t> EncodeMembers(const Members& members);
 
 struct RepeatData {
   int64_t min, max;

@@ -25,9 +25,9 @@ constexpr size_t kTextPerElement = 16;
 
 // Names that mean something else, or that the root takes.
 constexpr std::string_view kReserved[] = {
-    "root",  "Bytes",       "ByteClass",        "JsonText", "JsonClass",
-    "And",   "Not",         "Multiple",         "Token",    "ExcludeToken",
-    "Regex", "TagDispatch", "TokenTagDispatch", "Substring"};
+    "root",  "Bytes",       "ByteClass",        "JsonText",  "JsonClass",
+    "And",   "Not",         "Multiple",         "Token",     "ExcludeToken",
+    "Regex", "TagDispatch", "TokenTagDispatch", "Substring", "Members"};
 
 void AppendHex(uint32_t value, int digits, std::string* out) {
   for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) {
@@ -154,6 +154,20 @@ void AppendCounts(int64_t min, int64_t max, std::string* out) {
     if (max != min && max != kUnbounded) *out += std::to_string(max);
     *out += '}';
   }
+}
+
+// The first argument of Members: bounds, then a word for each member.
+void AppendMemberUses(const MembersView& members, std::string* out) {
+  *out += '"' + std::to_string(members.min) + "..";
+  if (members.max != kUnbounded) *out += std::to_string(members.max);
+  for (size_t i = 0; i < members.uses.size(); ++i) {
+    *out += ' ';
+    *out += MemberUseName(members.use(i));
+    for (uint32_t c = 0; c < members.conditions; ++c) {
+      if (members.meets(i) >> c & 1) *out += ':' + std::to_string(c);
+    }
+  }
+  *out += '"';
 }
 
 class Printer {
@@ -348,6 +362,12 @@ void Printer::PrintNode(const Pending& item, bool is_body) {
       break;
     case NodeKind::kTokens:
       AppendTokens(*node.tokens, &out_);
+      break;
+    case NodeKind::kMembers:
+      out_ += "Members(";
+      AppendMemberUses(node.members, &out_);
+      out_ += ", ";
+      PrintList(node.children, Place::kAlone, ", ", ")");
       break;
   }
 }

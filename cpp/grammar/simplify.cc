@@ -130,6 +130,44 @@ NodeId Simplifier::MultipleOf(const Multiple& multiple) {
   return Intern({NodeKind::kMultiple, true, 0, &m});
 }
 
+// Bounds are made as tight as the members allow, so that equal languages are rarely two nodes.
+NodeId Simplifier::Members(const internal::Members& given) {
+  if (over_ || given.end == nothing_) return nothing_;
+  internal::Members m = given;
+  int64_t once = 0, required = 0;
+  bool unlimited = false;
+  uint32_t met = 0;
+  for (const internal::Members::Member& member : m.members) {
+    const bool nothing = member.node == nothing_;
+    if (nothing && member.use == MemberUse::kRequired) return nothing_;
+    if (nothing) continue;
+    once += member.use == MemberUse::kOptional || member.use == MemberUse::kRequired;
+    required += member.use == MemberUse::kRequired;
+    unlimited |= member.use == MemberUse::kRepeated || member.use == MemberUse::kDistinct;
+    met |= member.meets;
+  }
+  std::erase_if(m.members, [&](const auto& member) { return member.node == nothing_; });
+  if (!unlimited && m.max >= once) m.max = kUnbounded;
+  m.min = std::max<int64_t>(m.min, 1);
+  if (m.min <= required) m.min = 1;
+  if (m.separator == nothing_) m.max = 1;
+  if (m.members.empty() || (!unlimited && once < m.min) || m.min > m.max) return nothing_;
+  const uint32_t all = (uint32_t{1} << m.conditions) - 1;
+  if ((met & all) != all) return nothing_;
+  // The fewest members that meet all conditions, beside those required.
+  std::vector<int64_t> fewest(all + 1, 0);
+  for (uint32_t unmet = 1; unmet <= all; ++unmet) {
+    fewest[unmet] = INT64_MAX;
+    for (const internal::Members::Member& member : m.members) {
+      if ((member.meets & unmet) == 0) continue;
+      fewest[unmet] = std::min(fewest[unmet], fewest[unmet & ~member.meets] + 1);
+    }
+  }
+  if (required + fewest[all] > m.max) return nothing_;
+  std::vector<uint32_t> words = EncodeMembers(m);
+  return Intern({NodeKind::kMembers, false, static_cast<uint32_t>(words.size()), words.data()});
+}
+
 NodeId Simplifier::Tokens(TokenSet tokens) {
   std::sort(tokens.ids.begin(), tokens.ids.end());
   tokens.ids.erase(std::unique(tokens.ids.begin(), tokens.ids.end()), tokens.ids.end());

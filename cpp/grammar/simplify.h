@@ -38,6 +38,7 @@ class Simplifier {
   NodeId Not(NodeId child);
   NodeId MultipleOf(const Multiple& multiple);
   NodeId Tokens(TokenSet tokens);
+  NodeId Members(const internal::Members& members);
   // A node that is in canonical form already.
   NodeId Intern(const StoredNode& node);
 

@@ -41,26 +41,54 @@ const TokenMask& MaskCache::OfSet(SetId set) {
   return *made;
 }
 
-void MaskCache::WalkReturned(const Level1& level1, SetId returned, std::vector<TokenId>* out) {
+// Calls visit(node, set, tokens of the node, end of what begins with the node) for the nodes of
+// what is left over that can follow in `returned`.
+template <class Visit>
+void MaskCache::WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit) {
   std::vector<WalkLevel> stack;
+  auto walk = [&](std::span<const TrieNode> nodes, std::span<const TokenId> tokens, uint32_t first,
+                  uint32_t end, uint32_t depth) {
+    WalkTrie(nodes, first, end, depth, sets_, returned, &stack, [&](uint32_t i, SetId set) {
+      visit(i, set, tokens.subspan(nodes[i].tokens, nodes[i + 1].tokens - nodes[i].tokens),
+            nodes[i].end);
+    });
+  };
   if (level1.residual != nullptr) {
     const TokenTrie& trie = *level1.residual;
-    WalkTrie(std::span<const TrieNode>(trie.nodes), 1, trie.node_count(), 0, sets_, returned,
-             &stack, [&](uint32_t i, SetId) {
-               for (uint32_t t = trie.nodes[i].tokens; t < trie.nodes[i + 1].tokens; ++t) {
-                 out->push_back(trie.tokens[t]);
-               }
-             });
+    walk(trie.nodes, trie.tokens, 1, trie.node_count(), 0);
   }
-  const auto nodes = vocab_->nodes();
-  const auto tokens = vocab_->trie_tokens();
   for (uint32_t top : level1.references) {
-    WalkTrie(nodes, top + 1, nodes[top].end, nodes[top].depth, sets_, returned, &stack,
-             [&](uint32_t i, SetId) {
-               for (uint32_t t = nodes[i].tokens; t < nodes[i + 1].tokens; ++t) {
-                 out->push_back(tokens[t]);
-               }
-             });
+    const auto nodes = vocab_->nodes();
+    walk(nodes, vocab_->trie_tokens(), top + 1, nodes[top].end, nodes[top].depth);
+  }
+}
+
+void MaskCache::WalkReturned(const Level1& level1, SetId returned, std::vector<TokenId>* out) {
+  WalkLeftOver(level1, returned, [&](uint32_t, SetId, std::span<const TokenId> tokens, uint32_t) {
+    out->insert(out->end(), tokens.begin(), tokens.end());
+  });
+}
+
+// The same for an item of `set` in a procedure that captures. Where it returns to depends on the
+// text read; the walk takes any text for granted, and what goes on into the next value (or anything
+// at all, where values may run out) is tried in earnest, token by token: a few of them.
+void MaskCache::WalkCaptured(const Level1& level1, SetId set, RetId ret,
+                             std::vector<TokenId>* out) {
+  const bool all_unsure = !sets_.Captures(ret)->endless;
+  const SetId returned = sets_.Returned(set, ret);
+  if (returned == SetTable::Dead()) return;
+  std::vector<TokenId> unsure;
+  uint32_t unsure_end = 0, last = 0;
+  WalkLeftOver(level1, returned,
+               [&](uint32_t i, SetId at, std::span<const TokenId> tokens, uint32_t end) {
+                 if (i < last) unsure_end = 0;  // another trie
+                 last = i;
+                 if (sets_.set(at).capturing) unsure_end = std::max(unsure_end, end);
+                 auto* list = all_unsure || i < unsure_end ? &unsure : out;
+                 list->insert(list->end(), tokens.begin(), tokens.end());
+               });
+  for (TokenId t : unsure) {
+    if (sets_.Run(set, vocab_->bytes(t)) != SetTable::Dead()) out->push_back(t);
   }
 }
 
@@ -80,6 +108,10 @@ const TokenMask* MaskCache::MakeLevel2(SetId set) {
       bitmaps.push_back(bitmap);
     }
     if (level1.residual == nullptr && level1.references.empty()) continue;
+    if (sets_.Captures(item.ret) != nullptr) {
+      WalkCaptured(level1, set, item.ret, &list);
+      continue;
+    }
     const SetId returned = sets_.Returned(set, item.ret);
     if (returned != SetTable::Dead()) WalkReturned(level1, returned, &list);
   }

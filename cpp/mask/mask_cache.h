@@ -97,7 +97,10 @@ class MaskCache {
   const Level1* Store(const Draft& draft);
   void AddEscapes(const Draft& draft, const std::vector<uint32_t>& accepted_bits, Level1* out);
   const TokenMask* MakeLevel2(SetId set);
+  template <class Visit>
+  void WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit);
   void WalkReturned(const Level1& level1, SetId returned, std::vector<TokenId>* out);
+  void WalkCaptured(const Level1& level1, SetId set, RetId ret, std::vector<TokenId>* out);
   TokenMask Compact(const std::vector<TokenId>& list, std::span<const uint32_t* const> bitmaps);
   uint32_t* NewBitmap();
 

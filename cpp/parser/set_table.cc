@@ -80,7 +80,7 @@ const ByteEdge* FindEdge(std::span<const ByteEdge> edges, uint8_t byte) {
 
 }  // namespace
 
-SetTable::SetTable(TermStore* terms) : terms_(*terms), table_(1 << 12) {
+SetTable::SetTable(TermStore* terms) : terms_(*terms), texts_(1), table_(1 << 12) {
   sets_.Append();  // 0: dead
   rets_.Append();  // kBottom
   rets_.Append();  // kUnknown
@@ -110,6 +110,9 @@ SetId SetTable::Intern(std::span<const Item> kernel, bool accepting, bool escapi
   s.kernel = memory_.Copy(kernel);
   s.accepting = accepting;
   s.escaping = escaping;
+  s.capturing = std::ranges::any_of(kernel, [&](const Item& i) {
+    return i.ret.value > kUnknown.value && rets_[i.ret.value].text != 0;
+  });
   table_[slot] = uint64_t{hash} << 32 | id.value;
   if (sets_.size() * 2 > table_.size()) Grow();
   return id;
@@ -120,8 +123,36 @@ RetId SetTable::Resolve(RetId ret, SetId self) {
   const ProcId proc(ret.value & ~kSelf);
   const uint64_t key = uint64_t{self.value} << 32 | proc.value;
   auto [it, added] = ret_ids_.try_emplace(key, RetId(static_cast<uint32_t>(rets_.size())));
-  if (added) rets_.Append() = {self, proc};
+  if (added) rets_.Append() = {self, proc, 0, it->second};
   return it->second;
+}
+
+RetId SetTable::Advance(RetId ret, SetId self, uint8_t byte) {
+  ret = Resolve(ret, self);
+  if (ret.value <= kUnknown.value) return ret;
+  const Ret entry = rets_[ret.value];
+  if (!terms_.proc(entry.proc).captures) return ret;
+  auto [text, new_text] =
+      text_ids_.try_emplace(uint64_t{entry.text} << 8 | byte, static_cast<uint32_t>(texts_.size()));
+  if (new_text) texts_.push_back({entry.text, byte});
+  auto [it, added] = captured_ids_.try_emplace(uint64_t{entry.plain.value} << 32 | text->second,
+                                               RetId(static_cast<uint32_t>(rets_.size())));
+  if (added) rets_.Append() = {entry.set, entry.proc, text->second, entry.plain};
+  return it->second;
+}
+
+std::string SetTable::Captured(uint32_t text) const {
+  std::string out;
+  for (; text != 0; text = texts_[text].before) out += static_cast<char>(texts_[text].byte);
+  std::ranges::reverse(out);
+  return out;
+}
+
+const Proc* SetTable::Captures(RetId ret) const {
+  if (ret == kBottom || ret == kUnknown) return nullptr;
+  const ProcId id = (ret.value & kSelf) != 0 ? ProcId(ret.value & ~kSelf) : rets_[ret.value].proc;
+  const Proc& proc = terms_.proc(id);
+  return proc.captures ? &proc : nullptr;
 }
 
 SetId SetTable::Close(std::vector<Item> kernel) {
@@ -137,9 +168,12 @@ SetId SetTable::Close(std::vector<Item> kernel) {
     } else {
       const Ret ret = rets_[item.ret.value];
       const SetBody& body = MakeBodyLocked(ret.set);
+      std::string text;
+      if (ret.text != 0) text = Captured(ret.text);
       auto it = std::ranges::lower_bound(body.waiters, ret.proc, {}, &Waiter::proc);
       for (; it != body.waiters.end() && it->proc == ret.proc; ++it) {
-        unique.Add({it->to, Resolve(it->ret, ret.set)});
+        const TermId to = ret.text == 0 ? it->to : terms_.Received(it->to, text);
+        unique.Add({to, Resolve(it->ret, ret.set)});
       }
     }
   }
@@ -256,7 +290,7 @@ SetId SetTable::StepSlow(SetId set, uint8_t byte) {
   std::vector<Item> kernel;
   for (const Item& item : body.items) {
     const ByteEdge* e = FindEdge(terms_.ExpandLocked(item.term).bytes, byte);
-    if (e != nullptr) kernel.push_back({e->to, Resolve(item.ret, set)});
+    if (e != nullptr) kernel.push_back({e->to, Advance(item.ret, set, byte)});
   }
   const SetId to = Close(std::move(kernel));
   target.store(to.value, std::memory_order_release);
@@ -286,7 +320,7 @@ SetId SetTable::StepToken(SetId set, TokenId id, std::optional<std::string_view>
 SetId SetTable::Returned(SetId at, RetId ret) {
   if (ret == kBottom || ret == kUnknown) return Dead();
   std::lock_guard lock(terms_.mutex());
-  ret = Resolve(ret, at);
+  ret = rets_[Resolve(ret, at).value].plain;
   auto [it, added] = returned_.try_emplace(ret.value);
   if (!added) return it->second;
   const Ret entry = rets_[ret.value];
@@ -374,6 +408,7 @@ uint64_t SetTable::ShortestCompletion(SetId id) {
 
 size_t SetTable::memory_bytes() const {
   return memory_.bytes() + sets_.bytes() + rets_.bytes() + table_.size() * 8 +
+         texts_.capacity() * sizeof(Text) + (text_ids_.size() + captured_ids_.size()) * 24 +
          (ret_ids_.size() + returned_.size() + rests_.size()) * 24 + classes_by_term_.size() * 16;
 }
 

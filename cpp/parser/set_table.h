@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,7 +31,8 @@ namespace grammask::internal {
 //   kBottom   nowhere: the text is complete.
 //   kUnknown  in a context that is not known (the mask stage asks what a state alone can take).
 //   kSelf|p   within items of a set: the set itself waits for procedure p.
-//   others    an entry of the table of returns: (set, procedure).
+//   others    an entry of the table of returns: (set, procedure), and, for a procedure that
+//             captures, what it has read so far.
 inline constexpr RetId kBottom{0};
 inline constexpr RetId kUnknown{1};
 inline constexpr uint32_t kSelf = uint32_t{1} << 31;
@@ -76,6 +78,7 @@ struct Set {
   std::span<const Item> kernel;  // ascending, unique; finished items of known returns are left out
   bool accepting = false;        // the text may end here
   bool escaping = false;         // an item of unknown context is finished here
+  bool capturing = false;        // some item is within a procedure that captures
   std::atomic<const SetBody*> body = nullptr;
   std::atomic<const void*> attachment = nullptr;  // the mask stage's level-2 mask of this set
 };
@@ -113,8 +116,11 @@ class SetTable {
   SetId StepToken(SetId set, TokenId id, std::optional<std::string_view> text, bool is_plain);
 
   // The set of all that may go on where `ret` (of an item of set `at`) is returned to. Dead() for
-  // kBottom and kUnknown.
+  // kBottom and kUnknown. Where the procedure captures, the set takes whatever it takes for some
+  // text captured: more than is true for the one at hand where members must be distinct.
   SetId Returned(SetId at, RetId ret);
+  // The procedure that `ret` of an item is of, where it captures; else null.
+  const Proc* Captures(RetId ret) const;
 
   const Set& set(SetId id) const { return sets_[id.value]; }
   std::atomic<const void*>& attachment(SetId id) { return sets_[id.value].attachment; }
@@ -138,6 +144,13 @@ class SetTable {
   struct Ret {
     SetId set;
     ProcId proc;
+    uint32_t text = 0;  // captured so far: an index of texts_, 0 for none
+    RetId plain;        // the same with no text
+  };
+  // A captured text: another one and a byte.
+  struct Text {
+    uint32_t before = 0;
+    uint8_t byte = 0;
   };
 
   SetId StepSlow(SetId set, uint8_t byte);
@@ -147,6 +160,9 @@ class SetTable {
   SetId Close(std::vector<Item> kernel);
   SetId Intern(std::span<const Item> kernel, bool accepting, bool escaping);
   RetId Resolve(RetId ret, SetId self);  // kSelf|p in `self` to an entry of the table. Lock.
+  // The same after one more byte is read. Lock.
+  RetId Advance(RetId ret, SetId self, uint8_t byte);
+  std::string Captured(uint32_t text) const;
   const ClassMap* Classes(std::span<const Item> items);
   const ClassMap* BuildClasses(std::span<const Item> items);
   void RestOfWaiters(SetId set);
@@ -156,6 +172,9 @@ class SetTable {
   BumpArena memory_;
   StableVector<Set> sets_;
   StableVector<Ret> rets_;
+  std::vector<Text> texts_;
+  absl::flat_hash_map<uint64_t, uint32_t> text_ids_;   // by (text before, byte)
+  absl::flat_hash_map<uint64_t, RetId> captured_ids_;  // by (return with no text, text)
   std::vector<uint64_t> table_;  // open addressing; hash << 32 | set id, 0 is free
   absl::flat_hash_map<uint64_t, RetId> ret_ids_;
   absl::flat_hash_map<uint64_t, SetId> returned_;

@@ -306,6 +306,7 @@ Part Nfa::Add(NodeId id) {
       return AddMultiple(node.multiple);
     case NodeKind::kRule:
     case NodeKind::kTokens:
+    case NodeKind::kMembers:
       break;
   }
   GM_CHECK(false && "not a regular node");

@@ -176,6 +176,7 @@ Status Algebra::Meet(const ObjectSet& a, const ObjectSet& b, std::vector<ObjectS
   both.min = std::max(a.min, b.min);
   both.max = std::min(a.max, b.max);
   both.closed = a.closed || b.closed;
+  both.unordered = a.unordered || b.unordered;
   if (a.some.empty() && b.some.empty()) {
     if (Simplify(&both)) out->push_back(std::move(both));
     return {};

@@ -39,7 +39,8 @@ SchemaEmitter::SchemaEmitter(Normaliser* normaliser, GrammarBuilder* builder,
     : normaliser_(*normaliser),
       builder_(*builder),
       limits_(limits),
-      layout_(builder, options, normaliser->tree().document().depth() + kFreeDepth) {
+      layout_(builder, options, normaliser->tree().document().depth() + kFreeDepth),
+      any_order_(options.any_order) {
   spelling_.integers_with_fraction = normaliser->tree().draft() != Draft::k4;
 }
 
@@ -54,10 +55,11 @@ StatusOr<RuleId> SchemaEmitter::EmitRoot(ExprId expr) {
     if (!body.ok()) return Located(body.status());
     builder_.SetBody(task.rule, *body);
   }
+  NodeId around = layout_.AroundRoot();
   NodeView view = builder_.node(value);
-  if (view.kind == NodeKind::kRule) return view.rule;
+  if (view.kind == NodeKind::kRule && around == builder_.Empty()) return view.rule;
   RuleId root = builder_.AddRule("root");
-  builder_.SetBody(root, value);
+  builder_.SetBody(root, builder_.Sequence({around, value, around}));
   return root;
 }
 

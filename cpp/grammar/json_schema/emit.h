@@ -67,6 +67,7 @@ class SchemaEmitter {
   GrammarBuilder& builder_;
   const Limits& limits_;
   Layout layout_;
+  bool any_order_;
   NumberSpelling spelling_;
   std::vector<Task> tasks_;
   ExprId current_ = kAnything;  // whose rule is being made

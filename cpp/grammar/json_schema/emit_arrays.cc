@@ -3,8 +3,9 @@
 // The elements of the prefix come one after another, those beyond the least number in nested
 // optional parts, and the rest repeats: with a prefix a, b and rest r, at least one, the elements
 // are a (end | ,b (,r)* end). Distinct elements (uniqueItems) are possible where all elements come
-// from a few literals: then a rule for each set of literals used so far offers those that are left.
-// Linear in the prefix; for distinct elements in the number of such sets, which is bounded.
+// from a few literals, or are scalars: a Members node keeps track of what has been written (ast.h).
+// After a prefix, a rule for each set of literals used so far offers those that are left. Linear in
+// the prefix; for distinct elements after one in the number of such sets, which is bounded.
 //
 // Tests: tests/grammar/json_schema_test.cc.
 #include <algorithm>
@@ -134,14 +135,82 @@ StatusOr<std::optional<std::vector<ArrayEmitter::Literal>>> ArrayEmitter::Litera
   return std::optional(std::move(out));
 }
 
+Status ArrayEmitter::UniqueUnsupported(std::string_view what) const {
+  return e_.normaliser_.tree().Error(
+      StatusCode::kUnsupported, *set_.unique, Keyword::kUniqueItems,
+      std::string(what) + " can not be held apart; leave uniqueItems to a check afterwards");
+}
+
+// The spellings of numbers among which equal numbers are found: plain notation, and one digit from
+// 1 to 9 before the point of scientific notation. EmitNumberValue has all of one number.
+NodeId ArrayEmitter::UsualNumbers() {
+  NodeId digit = builder_.ByteClass(ByteSet::Range('0', '9'));
+  NodeId fraction = builder_.Optional(
+      builder_.Sequence({builder_.Bytes("."), builder_.Repeat(digit, 1, kUnbounded)}));
+  NodeId first = builder_.ByteClass(ByteSet::Range('1', '9'));
+  NodeId integer = builder_.Choice(
+      {builder_.Bytes("0"), builder_.Sequence({first, builder_.Repeat(digit, 0, kUnbounded)})});
+  ByteSet e, sign;
+  for (uint8_t b : {'e', 'E'}) e.Add(b);
+  for (uint8_t b : {'+', '-'}) sign.Add(b);
+  NodeId exponent =
+      builder_.Sequence({builder_.ByteClass(e), builder_.Optional(builder_.ByteClass(sign)),
+                         builder_.Repeat(digit, 1, kUnbounded)});
+  return builder_.Sequence({builder_.Optional(builder_.Bytes("-")),
+                            builder_.Choice({builder_.Sequence({integer, fraction}),
+                                             builder_.Sequence({first, fraction, exponent})})});
+}
+
+// The scalars of a set as one regular node.
+StatusOr<NodeId> ArrayEmitter::Scalars(const ValueSet& set) {
+  std::vector<NodeId> alternatives;
+  NodeId quote = builder_.Bytes("\"");
+  for (const StringSet& s : set.strings) {
+    GM_ASSIGN_OR_RETURN(NodeId body, EmitStringBody(&builder_, s, e_.limits_));
+    alternatives.push_back(builder_.Sequence({quote, body, quote}));
+  }
+  for (const NumberSet& n : set.numbers) {
+    GM_ASSIGN_OR_RETURN(NodeId numbers, EmitNumbers(&builder_, n, e_.limits_, e_.spelling_));
+    alternatives.push_back(builder_.And({numbers, UsualNumbers()}));
+  }
+  if (set.true_value) alternatives.push_back(builder_.Bytes("true"));
+  if (set.false_value) alternatives.push_back(builder_.Bytes("false"));
+  if (set.null) alternatives.push_back(builder_.Bytes("null"));
+  return builder_.Choice(alternatives);
+}
+
+// Elements that must all be different, and for which the position does not matter: each of a few
+// values at most once, or scalars of any kind with what has been written kept in mind.
 StatusOr<NodeId> ArrayEmitter::Unique() {
+  if (!set_.some.empty()) return UniqueUnsupported("elements with contains beside them");
+  if (!set_.prefix.empty()) return UniqueAfterPrefix();
+  GM_ASSIGN_OR_RETURN(const ValueSet* set, e_.normaliser_.Evaluate(set_.rest));
+  if (!set->arrays.empty() || !set->objects.empty()) {
+    return UniqueUnsupported("arrays and objects");
+  }
+  NodeId after = e_.layout_.After();
+  Members all{.separator = builder_.Sequence({after, comma_}),
+              .end = builder_.Sequence({after, end_}),
+              .members = {},
+              .min = min_,
+              .max = max_};
+  GM_ASSIGN_OR_RETURN(auto literals, Literals(set_.rest));
+  if (literals) {
+    for (const Literal& l : *literals) all.members.push_back({l.node, MemberUse::kOptional});
+  } else {
+    GM_ASSIGN_OR_RETURN(NodeId scalars, Scalars(*set));
+    all.members.push_back({scalars, MemberUse::kDistinct});
+  }
+  return builder_.Members(all);
+}
+
+// The same where the position matters: a rule for each set of literals used so far.
+StatusOr<NodeId> ArrayEmitter::UniqueAfterPrefix() {
   auto unsupported = [&] {
-    return e_.normaliser_.tree().Error(
-        StatusCode::kUnsupported, *set_.unique, Keyword::kUniqueItems,
-        "only elements from a short list of values (enum, const, boolean, null) can be held apart; "
-        "list the values, or leave uniqueItems to a check afterwards");
+    return UniqueUnsupported(
+        "elements after others of their own (prefixItems), unless all come from "
+        "a short list of values,");
   };
-  if (!set_.some.empty()) return unsupported();
   // What each position may hold, over one table of literals.
   std::vector<Literal> table;
   std::vector<std::vector<size_t>> allowed;

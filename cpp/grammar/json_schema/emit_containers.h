@@ -11,7 +11,8 @@
 
 namespace grammask::internal {
 
-// Objects: named members in order, then extra ones in any order. Used once for one case.
+// Objects: named members in order, then extra ones in any order; or all in any order. Used once for
+// one case.
 class ObjectEmitter {
  public:
   ObjectEmitter(SchemaEmitter* emitter, const ObjectSet& set, int depth);
@@ -40,6 +41,7 @@ class ObjectEmitter {
   StatusOr<NodeId> ExtrasToEnd(bool leads, int64_t min, int64_t max);
   StatusOr<NodeId> Uncounted();
   StatusOr<NodeId> Counted(int64_t min, int64_t max);
+  StatusOr<NodeId> InAnyOrder();
   NodeId AsRule(NodeId node);
   NodeId FirstMembers(const std::vector<NodeId>& tails, size_t last, NodeId extras_first);
 
@@ -71,6 +73,10 @@ class ArrayEmitter {
   StatusOr<NodeId> AfterPrefix();
   StatusOr<NodeId> ListWithSome(bool leads, int64_t min, int64_t max);
   StatusOr<NodeId> Unique();
+  StatusOr<NodeId> UniqueAfterPrefix();
+  StatusOr<NodeId> Scalars(const ValueSet& set);
+  NodeId UsualNumbers();
+  Status UniqueUnsupported(std::string_view what) const;
   // The literals of `expr`; nullopt when it holds others or too many.
   StatusOr<std::optional<std::vector<Literal>>> Literals(ExprId expr);
 

@@ -303,6 +303,24 @@ StatusOr<NodeId> ObjectEmitter::Counted(int64_t min, int64_t max) {
   return next[0];
 }
 
+// Members are told apart by their keys, and the automaton keeps track of what has been written: see
+// Members in ast.h.
+StatusOr<NodeId> ObjectEmitter::InAnyOrder() {
+  Members all{.separator = comma_, .end = end_, .members = {}, .min = set_.min, .max = set_.max};
+  for (const Member& m : members_) {
+    all.members.push_back({m.node, m.required ? MemberUse::kRequired : MemberUse::kOptional});
+  }
+  all.conditions = static_cast<uint32_t>(set_.some.size());
+  for (uint32_t mask = 0; mask >> all.conditions == 0; ++mask) {
+    NodeId extra = extra_;
+    if (mask != 0) {
+      GM_ASSIGN_OR_RETURN(extra, ExtraNode(mask));
+    }
+    all.members.push_back({extra, MemberUse::kRepeated, mask});
+  }
+  return builder_.Members(all);
+}
+
 StatusOr<NodeId> ObjectEmitter::Run() {
   bool may_be_empty = set_.min == 0 && set_.some.empty();
   if (!e_.layout_.may_nest(depth_)) {
@@ -320,9 +338,12 @@ StatusOr<NodeId> ObjectEmitter::Run() {
   int64_t n = static_cast<int64_t>(members_.size());
   bool extras = extra_ != builder_.Nothing();
   int64_t max = extras ? set_.max : std::min(set_.max, n);
-  if (set_.min > max) return builder_.Nothing();
   NodeId content = builder_.Nothing();
-  if (max > 0) {
+  if (set_.min > max) {
+    // Too few members are possible.
+  } else if (max > 0 && (e_.any_order_ || set_.unordered)) {
+    GM_ASSIGN_OR_RETURN(content, InAnyOrder());
+  } else if (max > 0) {
     bool bounded =
         (extras ? max != kUnbounded : max < n) || set_.min > std::max<int64_t>(required_, 1);
     StatusOr<NodeId> members = bounded ? Counted(set_.min, max) : Uncounted();

@@ -284,6 +284,7 @@ StatusOr<ValueSet> Normaliser::ValueOf(JsonId node) {
     }
     o.min = o.max = static_cast<int64_t>(o.named.size());
     o.rest = kNone;
+    o.unordered = true;
     set.objects.push_back(std::move(o));
   }
   return set;

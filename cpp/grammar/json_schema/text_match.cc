@@ -171,6 +171,7 @@ class Matcher {
       case NodeKind::kNothing:
       case NodeKind::kRule:
       case NodeKind::kTokens:
+      case NodeKind::kMembers:
         break;
       case NodeKind::kEmpty:
         return Relation::Identity(n);

@@ -128,6 +128,8 @@ struct ObjectSet {
   std::vector<Some> some;
   // In strict mode: no extra keys but those that a pattern matches, as the schema speaks of none.
   bool closed = false;
+  // The members may come in any order, whatever the options say: a value of enum or const.
+  bool unordered = false;
 
   bool IsAll() const {
     return named.empty() && rest == kAnything && groups.empty() && names == kAnything && min == 0 &&

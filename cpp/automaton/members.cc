@@ -1,0 +1,335 @@
+// Members in any order to states and their readings.
+//
+// A state is what has been written as far as it matters: the members that may come once, a bit
+// each; the conditions met; the number of members where that is bounded; the values of members that
+// must all be different. Each member is a procedure of its own, so all that is inside one, masks
+// included, is shared by all states: only the choice of members that may come next belongs to a
+// state. States are interned when a text gets there, so there are as many as orders that were
+// really written. Of {a?, b} after b come the end and a separator with a.
+//
+// A member is offered only where the list can be completed after it: the required members that are
+// left, and those that meet the conditions left, must fit under the upper bound. A distinct member
+// is its texts without all spellings of the values written. That is regular, so nothing leads into
+// a dead end; the parser tells which text was read (Received).
+//
+// Cost: some 200 ns for each member that may come next, once for a state. Tests:
+// tests/automaton/members_test.cc, tests/grammar/json_schema_test.cc.
+#include "automaton/members.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+#include "automaton/build.h"
+#include "grammar/json_schema/json_document.h"
+#include "grammar/json_schema/numbers.h"
+
+namespace grammask::internal {
+namespace {
+
+// Lists of at least so many distinct values are not tried out beforehand.
+constexpr int64_t kMaxTried = 64;
+
+uint64_t Add(uint64_t a, uint64_t b) { return std::min(kMaxLength, a + b); }
+
+bool Once(MemberUse use) { return use == MemberUse::kOptional || use == MemberUse::kRequired; }
+
+}  // namespace
+
+void MemberTable::Prepare(MemberSpec* spec) const {
+  for (MemberSpec::Member& m : spec->members) {
+    m.length = s_.term(m.term).min_length;
+    if (Once(m.use)) m.bit = spec->once++;
+    spec->unlimited |= !Once(m.use);
+  }
+  // Fewest members first, then shortest: a walk over the sets of conditions in the order of size.
+  const uint64_t separator = s_.term(spec->separator).min_length;
+  spec->cover.assign(spec->conditions + 1, {kUnbounded, kMaxLength});
+  spec->cover[0] = {0, 0};
+  for (uint32_t unmet = 1; unmet <= spec->conditions; ++unmet) {
+    for (const MemberSpec::Member& m : spec->members) {
+      if ((m.meets & unmet) == 0) continue;
+      const MemberSpec::Cover rest = spec->cover[unmet & ~m.meets];
+      if (rest.members == kUnbounded) continue;
+      const MemberSpec::Cover all = {rest.members + 1, Add(rest.length, m.length + separator)};
+      MemberSpec::Cover& best = spec->cover[unmet];
+      if (std::pair(all.members, all.length) < std::pair(best.members, best.length)) best = all;
+    }
+  }
+}
+
+// Whether distinct members can reach the lower bound: fewer values than that are tried out.
+bool MemberTable::EnoughValues(const MemberSpec& spec) {
+  if (spec.min <= 1 || spec.min > kMaxTried || spec.members.size() != 1) return true;
+  if (spec.members[0].use != MemberUse::kDistinct) return true;
+  // A choice of `min` texts is enough, so the shortest of those that are left are taken.
+  TermId left = spec.members[0].term;
+  std::vector<uint32_t> values;
+  for (int64_t i = 1; i < spec.min; ++i) {
+    std::string text;
+    for (TermId at = left; !s_.term(at).nullable;) {
+      const Expansion& e = s_.ExpandLocked(at);
+      const auto next = std::ranges::min_element(
+          e.bytes, {}, [&](const ByteEdge& edge) { return s_.term(edge.to).min_length; });
+      text += static_cast<char>(next->lo);
+      at = next->to;
+    }
+    values.push_back(ValueOf(text));
+    left = Others(spec.members[0], values);
+    if (left == TermStore::Nothing()) return false;
+  }
+  return true;
+}
+
+TermId MemberTable::Begin(MemberSpec spec) {
+  std::erase_if(spec.members, [&](const MemberSpec::Member& m) {
+    return m.term == TermStore::Nothing() && m.use != MemberUse::kRequired;
+  });
+  for (MemberSpec::Member& m : spec.members) {
+    if (m.term == TermStore::Nothing()) return TermStore::Nothing();
+    if (m.use != MemberUse::kDistinct) m.proc = s_.ProcOf(m.term);
+  }
+  if (spec.members.empty() || spec.end == TermStore::Nothing()) return TermStore::Nothing();
+  Key key = {spec.separator.value, spec.end.value, static_cast<uint64_t>(spec.min),
+             static_cast<uint64_t>(spec.max), spec.conditions};
+  for (const MemberSpec::Member& m : spec.members) {
+    key.push_back(uint64_t{m.term.value} << 32 | m.meets << 8 | static_cast<uint32_t>(m.use));
+  }
+  auto [it, added] = spec_ids_.try_emplace(std::move(key), static_cast<uint32_t>(specs_.size()));
+  const uint32_t id = it->second;
+  if (added) {
+    Prepare(&spec);
+    if (!EnoughValues(spec)) spec.max = 0;
+    specs_.push_back(std::move(spec));
+  }
+  const MemberSpec& known = specs_[id];
+  MemberState state{.spec = id};
+  std::vector<uint64_t> seen((known.once + 63) / 64);
+  state.seen = seen;
+  for (const MemberSpec::Member& m : known.members) {
+    if (m.use != MemberUse::kRequired) continue;
+    ++state.required_left;
+    state.required_length =
+        Add(state.required_length, m.length + s_.term(known.separator).min_length);
+  }
+  if (!Possible(state)) return TermStore::Nothing();
+  return TermOf(StateOf(state), MemberPhase::kDue);
+}
+
+uint32_t MemberTable::StateOf(const MemberState& state) {
+  Key key = {uint64_t{state.spec} << 32 | state.met, static_cast<uint64_t>(state.written)};
+  key.insert(key.end(), state.seen.begin(), state.seen.end());
+  key.insert(key.end(), state.values.begin(), state.values.end());
+  auto [it, added] = state_ids_.try_emplace(std::move(key), static_cast<uint32_t>(states_.size()));
+  if (added) {
+    MemberState stored = state;
+    stored.seen = memory_.Copy(state.seen);
+    stored.values = memory_.Copy(state.values);
+    states_.push_back(stored);
+  }
+  return it->second;
+}
+
+TermId MemberTable::TermOf(uint32_t state, MemberPhase phase) {
+  return s_.MembersTerm(state, static_cast<int64_t>(phase));
+}
+
+bool MemberTable::Possible(const MemberState& state) const {
+  const MemberSpec& spec = specs_[state.spec];
+  const MemberSpec::Cover& cover = spec.cover[spec.conditions & ~state.met];
+  if (cover.members == kUnbounded) return false;
+  if (spec.max != kUnbounded && state.written + state.required_left + cover.members > spec.max) {
+    return false;
+  }
+  if (spec.unlimited || spec.min <= 1) return true;
+  int64_t left = spec.once;
+  for (uint64_t word : state.seen) left -= std::popcount(word);
+  return state.written + left >= spec.min;
+}
+
+bool MemberTable::MayEnd(const MemberState& state) const {
+  const MemberSpec& spec = specs_[state.spec];
+  return state.required_left == 0 && state.met == spec.conditions &&
+         (spec.min <= 1 || state.written >= spec.min);
+}
+
+std::optional<uint32_t> MemberTable::After(const MemberState& state,
+                                           const MemberSpec::Member& member) {
+  const MemberSpec& spec = specs_[state.spec];
+  MemberState next = state;
+  next.met |= member.meets;
+  absl::InlinedVector<uint64_t, 4> seen(state.seen.begin(), state.seen.end());
+  if (Once(member.use)) {
+    uint64_t& word = seen[member.bit / 64];
+    if (word >> (member.bit % 64) & 1) return std::nullopt;
+    word |= uint64_t{1} << (member.bit % 64);
+    next.seen = seen;
+    if (member.use == MemberUse::kRequired) {
+      --next.required_left;
+      next.required_length -= member.length + s_.term(spec.separator).min_length;
+    }
+  }
+  // Without an upper bound, counts from the lower bound on are alike.
+  if (spec.max != kUnbounded) {
+    if (++next.written > spec.max) return std::nullopt;
+  } else if (spec.min > 1) {
+    next.written = std::min(next.written + 1, spec.min);
+  }
+  if (!Possible(next)) return std::nullopt;
+  return StateOf(next);
+}
+
+TermId MemberTable::Others(const MemberSpec::Member& member, std::span<const uint32_t> values) {
+  if (values.empty()) return member.term;
+  absl::InlinedVector<TermId, 8> spellings;
+  for (uint32_t v : values) spellings.push_back(values_[v].spellings);
+  const TermId parts[] = {member.term, s_.Not(s_.Choice(spellings))};
+  return s_.And(parts);
+}
+
+void MemberTable::Read(const Term& term, const Readings& out) {
+  // Copies, as the tables may grow on the way.
+  const auto phase = static_cast<MemberPhase>(term.b);
+  const auto id = static_cast<uint32_t>(term.a);
+  const MemberState state = states_[id];
+  const uint32_t spec_id = state.spec;
+  const size_t count = specs_[spec_id].members.size();
+  if (phase == MemberPhase::kDue) {
+    for (size_t i = 0; i < count; ++i) {
+      const MemberSpec::Member member = specs_[spec_id].members[i];
+      const std::optional<uint32_t> after = After(state, member);
+      if (!after) continue;
+      if (member.use != MemberUse::kDistinct) {
+        out.calls->push_back({member.proc, TermOf(*after, MemberPhase::kAfter)});
+        continue;
+      }
+      const TermId others = Others(member, state.values);
+      if (others == TermStore::Nothing()) continue;
+      out.calls->push_back({s_.CapturingProcOf(others), TermOf(*after, MemberPhase::kRead)});
+    }
+    return;
+  }
+  absl::InlinedVector<TermId, 2> next;
+  if (MayEnd(state)) next.push_back(specs_[spec_id].end);
+  // A separator only where some member can follow.
+  const TermId due = TermOf(id, MemberPhase::kDue);
+  if (!s_.ExpandLocked(due).calls.empty()) {
+    next.push_back(s_.Sequence(specs_[spec_id].separator, due));
+  }
+  const Expansion& e = s_.ExpandLocked(s_.Choice(next));
+  out.bytes->insert(out.bytes->end(), e.bytes.begin(), e.bytes.end());
+  out.calls->insert(out.calls->end(), e.calls.begin(), e.calls.end());
+  out.tokens->insert(out.tokens->end(), e.tokens.begin(), e.tokens.end());
+}
+
+uint64_t MemberTable::MinLength(int64_t id, MemberPhase phase) const {
+  const MemberState& state = states_[static_cast<size_t>(id)];
+  const MemberSpec& spec = specs_[state.spec];
+  const uint64_t separator = s_.term(spec.separator).min_length;
+  const MemberSpec::Cover& cover = spec.cover[spec.conditions & ~state.met];
+  int64_t members = state.required_left + cover.members;
+  uint64_t length = Add(state.required_length, cover.length);
+  // The cheapest of those that are left, as many as the lower bound wants.
+  int64_t missing = std::max<int64_t>(spec.min > 1 ? spec.min - state.written - members : 0,
+                                      phase == MemberPhase::kDue && members == 0 ? 1 : 0);
+  if (missing > 0) {
+    std::vector<uint64_t> lengths;
+    uint64_t cheapest = kMaxLength;
+    for (const MemberSpec::Member& m : spec.members) {
+      if (!Once(m.use)) {
+        cheapest = std::min(cheapest, m.length);
+      } else if (m.use == MemberUse::kOptional && !(state.seen[m.bit / 64] >> (m.bit % 64) & 1)) {
+        lengths.push_back(m.length);
+      }
+    }
+    std::ranges::sort(lengths);
+    for (size_t i = 0; missing > 0; ++i) {
+      if (i >= lengths.size() || lengths[i] >= cheapest) break;
+      length = Add(length, lengths[i] + separator);
+      --missing;
+      ++members;
+    }
+    if (missing > 0) {
+      const auto n = static_cast<uint64_t>(missing);
+      const uint64_t each = Add(cheapest, separator);
+      length = each > kMaxLength / n ? kMaxLength : Add(length, each * n);
+      members += missing;
+    }
+  }
+  // Each was counted with a separator; the first of all has none.
+  if (phase == MemberPhase::kDue && length < kMaxLength) length -= separator;
+  return Add(length, s_.term(spec.end).min_length);
+}
+
+// A JSON scalar is told by its value, anything else by its text.
+uint32_t MemberTable::ValueOf(std::string_view text) {
+  std::string canonical = "=" + std::string(text);
+  TermId spellings = TermStore::Nothing();
+  StatusOr<JsonDocument> document = JsonDocument::Parse(text, s_.limits());
+  const bool scalar = document.ok() && !document->IsArray(document->root()) &&
+                      !document->IsObject(document->root());
+  if (scalar && document->IsString(document->root())) {
+    canonical = "\"" + std::string(document->text(document->root()));
+  } else if (scalar && document->IsNumber(document->root())) {
+    if (StatusOr<Decimal> number = Decimal::Parse(document->text(document->root())); number.ok()) {
+      canonical = "#" + number->ToString();
+    }
+  }
+  auto [it, added] = value_ids_.try_emplace(canonical, static_cast<uint32_t>(values_.size()));
+  if (!added) return it->second;
+  if (canonical[0] == '"') {
+    const TermId quote = s_.Literal("\"", false);
+    spellings = s_.Sequence(
+        quote, s_.Sequence(s_.Literal(std::string_view(canonical).substr(1), true), quote));
+  } else if (canonical[0] == '#') {
+    GrammarBuilder builder;
+    const RuleId rule = builder.AddRule("root");
+    builder.SetBody(rule, EmitNumberValue(&builder, *Decimal::Parse(canonical.substr(1)), text));
+    if (StatusOr<Grammar> grammar = builder.Finish(rule); grammar.ok()) {
+      spellings = BuildRegularTerm(*grammar, &s_);
+    }
+  } else {
+    spellings = s_.Literal(text, false);
+  }
+  values_.push_back({spellings});
+  return it->second;
+}
+
+TermId MemberTable::Received(TermId to, std::string_view text) {
+  const Term& t = s_.term(to);
+  switch (t.kind) {
+    case TermKind::kMembers: {
+      if (static_cast<MemberPhase>(t.b) != MemberPhase::kRead) return to;
+      const uint32_t value = ValueOf(text);
+      MemberState state = states_[static_cast<size_t>(t.a)];
+      std::vector<uint32_t> values(state.values.begin(), state.values.end());
+      values.insert(std::ranges::lower_bound(values, value), value);
+      state.values = values;
+      return TermOf(StateOf(state), MemberPhase::kAfter);
+    }
+    case TermKind::kSequence: {
+      const TermId rest = t.children[1];
+      return s_.Sequence(Received(t.children[0], text), rest);
+    }
+    case TermKind::kChoice: {
+      absl::InlinedVector<TermId, 8> alternatives;
+      for (TermId c : std::vector<TermId>(t.children.begin(), t.children.end())) {
+        alternatives.push_back(Received(c, text));
+      }
+      return s_.Choice(alternatives);
+    }
+    default:
+      return to;
+  }
+}
+
+size_t MemberTable::memory_bytes() const {
+  size_t bytes =
+      memory_.bytes() + states_.capacity() * (sizeof(MemberState) + 96) + values_.size() * 64;
+  for (const MemberSpec& spec : specs_) {
+    bytes += sizeof(spec) + spec.members.capacity() * sizeof(MemberSpec::Member) + 128;
+  }
+  return bytes;
+}
+
+}  // namespace grammask::internal

@@ -1,0 +1,116 @@
+// Members in any order, as states: what a kMembers node may still match.
+#ifndef GRAMMASK_AUTOMATON_MEMBERS_H_
+#define GRAMMASK_AUTOMATON_MEMBERS_H_
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/inlined_vector.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "automaton/term_store.h"
+#include "base/arena.h"
+
+namespace grammask::internal {
+
+// One kMembers node whose parts have terms.
+struct MemberSpec {
+  struct Member {
+    MemberUse use;
+    uint32_t meets;   // conditions
+    ProcId proc;      // what is called for it, but for a distinct one
+    TermId term;      // its texts
+    uint32_t bit;     // its place in MemberState::seen, where it may come once
+    uint64_t length;  // of its shortest text
+  };
+  std::vector<Member> members;
+  TermId separator, end;
+  int64_t min = 1, max = kUnbounded;
+  uint32_t conditions = 0;  // a bit each
+
+  // Made by MemberTable.
+  uint32_t once = 0;       // members that may come once
+  bool unlimited = false;  // some member may come any number of times
+  // By the set of conditions not met: the fewest members that meet them, and their length.
+  struct Cover {
+    int64_t members;
+    uint64_t length;
+  };
+  std::vector<Cover> cover;
+};
+
+// What has been written of the members of a spec, as far as it matters for what may follow.
+struct MemberState {
+  uint32_t spec = 0;
+  uint32_t met = 0;                  // conditions
+  int64_t written = 0;               // members; 0 where the spec has no bounds, else up to a cap
+  int64_t required_left = 0;         // required members that are still to come
+  uint64_t required_length = 0;      // and the length of their shortest texts
+  std::span<const uint64_t> seen;    // members that may come once, a bit each
+  std::span<const uint32_t> values;  // of distinct members, ascending: see MemberTable::ValueOf
+};
+
+// Where a kMembers term stands in its list: the `b` of the term; `a` is the state.
+enum class MemberPhase : uint8_t {
+  kDue,    // a member must come
+  kAfter,  // a member is written: a separator or the end
+  kRead,   // the same, but the value of the distinct member just written is not in the state
+};
+
+// The specs and states of one TermStore, whose lock all functions need. Ids are stable.
+class MemberTable {
+ public:
+  explicit MemberTable(TermStore* store) : s_(*store) {}
+
+  // The state in which nothing is written of the members of `spec`; equal specs are one. Nothing()
+  // where no list of members is possible.
+  TermId Begin(MemberSpec spec);
+  // Appends the readings of a kMembers term.
+  struct Readings {
+    absl::InlinedVector<ByteEdge, 16>* bytes;
+    absl::InlinedVector<CallEdge, 4>* calls;
+    absl::InlinedVector<TokenEdge, 2>* tokens;
+  };
+  void Read(const Term& term, const Readings& out);
+  // The length of the shortest text of the kMembers term (state, phase).
+  uint64_t MinLength(int64_t state, MemberPhase phase) const;
+  // What `to`, where a call of a distinct member's procedure leads, is once its text is known.
+  TermId Received(TermId to, std::string_view text);
+
+  size_t memory_bytes() const;
+
+ private:
+  using Key = absl::InlinedVector<uint64_t, 8>;
+  // A value that a distinct member must not have again.
+  struct Value {
+    TermId spellings;  // all its texts
+  };
+
+  void Prepare(MemberSpec* spec) const;
+  bool EnoughValues(const MemberSpec& spec);
+  uint32_t StateOf(const MemberState& state);
+  // Whether a list can be completed from here.
+  bool Possible(const MemberState& state) const;
+  bool MayEnd(const MemberState& state) const;
+  // After one more member; nullopt where it may not come.
+  std::optional<uint32_t> After(const MemberState& state, const MemberSpec::Member& member);
+  // The texts of a distinct member that are none of the values written.
+  TermId Others(const MemberSpec::Member& member, std::span<const uint32_t> values);
+  uint32_t ValueOf(std::string_view text);
+  TermId TermOf(uint32_t state, MemberPhase phase);
+
+  TermStore& s_;
+  std::vector<MemberSpec> specs_;
+  std::vector<MemberState> states_;
+  std::vector<Value> values_;
+  BumpArena memory_;
+  absl::flat_hash_map<Key, uint32_t> spec_ids_, state_ids_;
+  absl::flat_hash_map<std::string, uint32_t> value_ids_;  // by canonical text
+};
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_AUTOMATON_MEMBERS_H_
