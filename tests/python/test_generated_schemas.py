@@ -19,7 +19,7 @@ DIALECTS = {"draft-04": "Draft4Validator", "draft2019-09": "Draft201909Validator
 def load():
     cases = []
     for path in sorted(DATA.glob("*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
+        for line in path.read_text(encoding="utf-8").split("\n")[:-1]:
             case = json.loads(line)
             case["id"] = f"{path.stem}: {case['name']}"
             cases.append(case)
