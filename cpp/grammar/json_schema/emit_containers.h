@@ -74,6 +74,9 @@ class ArrayEmitter {
   StatusOr<NodeId> ListWithSome(bool leads, int64_t min, int64_t max);
   StatusOr<NodeId> Unique();
   StatusOr<NodeId> UniqueAfterPrefix();
+  StatusOr<std::optional<int64_t>> CountOf(ExprId expr, int depth);
+  StatusOr<std::optional<int64_t>> CountOf(const ArraySet& set, int depth);
+  StatusOr<std::optional<int64_t>> CountOf(const ObjectSet& set, int depth);
   StatusOr<NodeId> Scalars(const ValueSet& set);
   NodeId UsualNumbers();
   Status UniqueUnsupported(std::string_view what) const;
