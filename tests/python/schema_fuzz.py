@@ -30,7 +30,6 @@ import numpy
 import grammask as gm
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import schema_judge
 from schema_judge import Judge, Unjudgeable, dump, has_repeated_key, parse, spell
 from schema_random import DRAFT_2019, FORMATS as EXACT_FORMATS, LATEST, NAMES, OLD_DRAFTS, STRINGS, Schemas, Values, mutate_schema, mutate_value
 
@@ -49,6 +48,7 @@ TOKENS = [bytes([b]) for b in range(256)] + [w.encode() for w in WORDS] + [b"</s
 STOP = len(TOKENS) - 1
 FORMAT = re.compile(r'"format": "([^"]*)"')
 INVERTING = re.compile(r'"(not|oneOf|if|contains|uniqueItems|dependen\w*|unevaluated\w*)":')
+OLD_KEYWORDS = re.compile(r'"(dependencies|additionalItems|id|definitions)":|"items": \[')
 STEADY = 28  # tokens after which a sample is steered to its end
 
 
@@ -95,7 +95,7 @@ def sample(compiled, rng):
         else:
             allowed = numpy.flatnonzero(weights).tolist()
             if len(allowed) > 24 and len(out) < 3 * STEADY:
-                allowed = rng.sample(allowed, 24) + [t for t in (0x22, 0x5D, 0x7D, 0x30) if bits[t]]
+                allowed = rng.choices(allowed, k=12) + [t for t in (0x22, 0x5D, 0x7D, 0x30) if bits[t]]
             token = min(allowed, key=matcher.shortest_completion_after)
         assert matcher.accept_token(token)
         out.append(TOKENS[token])
@@ -159,12 +159,13 @@ class Fuzzer:
         self.refusals = collections.Counter()
         self.differences = []
         self.slow = []
+        self.repeated = None
         self.seeds = []
         self.from_seeds = 0.2  # the part of the schemas that are mutations of these
         for path in [pathlib.Path(seeds)] if seeds else sorted(DATA.glob("*.jsonl")):
             for line in path.read_text(encoding="utf-8").split("\n")[:-1]:
                 case = json.loads(line, parse_float=Decimal)
-                if "dialect" not in case and len(line) < 3000 and "prefixItems\": []" not in line:
+                if isinstance(case["schema"], dict) and "dialect" not in case and len(line) < 3000 and "prefixItems\": []" not in line:
                     self.seeds.append(case["schema"])
         self.compiler = make_compiler()
         self.any_order = True
@@ -213,9 +214,12 @@ class Fuzzer:
         self.counts["schemas"] += 1
         try:
             judge = Judge(text)
-        except Exception as error:  # a pattern that Python does not read
+        except Exception as error:  # no schema, or a pattern that Python does not read
             self.counts["schemas not judged"] += 1
             self.refusals["judge: " + type(error).__name__] += 1
+            return
+        if "$schema" not in schema and OLD_KEYWORDS.search(text):
+            self.counts["schemas not judged"] += 1  # understood here, and not by the judge of the newest draft
             return
         # Of other formats the checkers admit more than the grammar does, or nothing checks them.
         self.lax = any(name not in EXACT_FORMATS and name != "unknown" for name in FORMAT.findall(text))
@@ -284,6 +288,7 @@ class Fuzzer:
                 found.append(value)
             elif has_repeated_key(document):
                 self.counts["samples with a repeated key, invalid"] += 1
+                self.repeated = (text, document)
             else:
                 self.difference("takes invalid", text, document, False, **options)
             if self.rng.random() < 0.1 and not accepts(compiled, document):
@@ -362,6 +367,9 @@ class Fuzzer:
             if valid and not self.lax:
                 self.difference("not unsatisfiable", text, dump(valid[0]), True)
             return
+        if refused.kind == "invalid_argument" and re.search(r"[rR]ef: .* names ", str(refused)):
+            self.refusals["a reference to nothing"] += 1  # the mutation took it away
+            return
         if refused.kind not in ("unsupported", "limit"):
             self.difference(f"refused as {refused.kind}", text, str(refused).splitlines()[0], None)
             return
@@ -402,7 +410,6 @@ class Fuzzer:
         try:
             text = dump(schema)
             judge = Judge(text)
-            judge.validator.check_schema(json.loads(schema_judge.dump(schema_judge.python_schema(schema))))
             if judge.is_valid(value) != verdict:
                 return False
             ordered = {"any_order": self.any_order, "any_whitespace": True, **options}
@@ -447,6 +454,8 @@ class Fuzzer:
     def report(self):
         lines = [f"{name}: {count}" for name, count in sorted(self.counts.items())]
         lines += [f"  {count:6} {reason}" for reason, count in self.refusals.most_common(40)]
+        if self.repeated:
+            lines.append(f"repeated key: {self.repeated[1][:300]} of {self.repeated[0][:600]}")
         lines += [f"slow: {seconds} s {text[:300]}" for seconds, text in sorted(self.slow)[-5:]]
         return "\n".join(lines)
 

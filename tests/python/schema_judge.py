@@ -256,6 +256,7 @@ class Judge:
         schema = python_schema(json.loads(schema_text, parse_float=Decimal))
         uri = schema.get("$schema") if isinstance(schema, dict) else None
         cls = JUDGES.get(uri, JUDGES["https://json-schema.org/draft/2020-12/schema"])
+        cls.check_schema(schema)
         self.validator = cls(schema, format_checker=FORMATS)
         self.draft4 = "draft-04" in (uri or "")
 

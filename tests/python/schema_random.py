@@ -51,6 +51,8 @@ class Schemas:
         self.since_2019 = self.new or uri == DRAFT_2019
         self.draft4 = uri is not None and "draft-04" in uri
         self.defs = 0  # definitions 0..defs-1 exist
+        self.anchored = set()
+        self.to_root = set()  # the words by which something refers to the root
         self.here = 0  # definitions from here on may be referred to without a step into the value
         self.density = rng.choice([0.7, 1, 1, 1.5, 2.2])  # of keywords
 
@@ -65,13 +67,22 @@ class Schemas:
         self.defs = rng.choice([0, 0, 1, 2, 3])
         self.here = self.defs
         defs = {}
+        self.anchored = {i for i in range(self.defs) if self.since_2019 and self.chance(0.2)}
+        self.to_root = set()
         for i in range(self.defs):
             self.here = i + 1
-            defs[f"d{i}"] = self.schema(2)
+            made = self.schema(2)
+            if i in self.anchored:
+                made = {"$anchor": f"n{i}", **(made if isinstance(made, dict) else {"allOf": [made]})}
+            defs[f"d{i}"] = made
         self.here = 0
         schema = self.schema(3)
         if isinstance(schema, bool):
             schema = {} if schema else {"not": {}}
+        if "$dynamicRef" in self.to_root:
+            schema["$dynamicAnchor"] = "node"
+        if "$recursiveRef" in self.to_root and self.chance(0.7):
+            schema["$recursiveAnchor"] = True
         if defs:
             schema["$defs" if self.since_2019 else "definitions"] = defs
         return {"$schema": self.uri, **schema} if self.uri else schema
@@ -110,6 +121,11 @@ class Schemas:
 
     def step(self, depth, focus=None):
         """A schema of a part of the value: recursion is harmless there."""
+        if focus is None and self.chance(0.04):
+            words = ["$ref"] + (["$dynamicRef"] if self.new else ["$recursiveRef"] if self.since_2019 else [])
+            word = self.rng.choice(words)
+            self.to_root.add(word)
+            return {word: "#node" if word == "$dynamicRef" else "#"}
         here, self.here = self.here, 0
         schema = self.schema(depth, focus)
         self.here = here
@@ -117,7 +133,8 @@ class Schemas:
 
     def reference(self, depth):
         i = self.rng.randrange(self.here, self.defs)
-        schema = {"$ref": ("#/$defs/d" if self.since_2019 else "#/definitions/d") + str(i)}
+        pointer = ("#/$defs/d" if self.since_2019 else "#/definitions/d") + str(i)
+        schema = {"$ref": f"#n{i}" if i in self.anchored and self.chance(0.7) else pointer}
         if self.chance(0.2):
             extra = self.schema(depth - 1)
             if isinstance(extra, dict):
@@ -247,9 +264,16 @@ class Values:
 
     def resolve(self, ref):
         node = self.root
+        if ref.startswith("#n") and ref[2:].isdigit():
+            ref = "#/$defs/d" + ref[2:]
+        if not ref.startswith("#"):
+            return {}
         for part in ref.lstrip("#").split("/")[1:]:
             part = part.replace("~1", "/").replace("~0", "~")
-            node = node[int(part)] if isinstance(node, list) else node.get(part, {})
+            if isinstance(node, list):
+                node = node[int(part)] if part.isdigit() and int(part) < len(node) else {}
+            else:
+                node = node.get(part, {}) if isinstance(node, dict) else {}
         return node
 
     def hints(self, schema, out, fuel=12):
@@ -271,8 +295,9 @@ class Values:
             for sub in schema.get(word, {}).values():
                 if rng.random() < 0.5:
                     self.hints(sub, out, fuel)
-        if isinstance(schema.get("$ref"), str) and schema["$ref"].startswith("#/"):
-            self.hints(self.resolve(schema["$ref"]), out, fuel)
+        for word in ("$ref", "$dynamicRef", "$recursiveRef"):
+            if isinstance(schema.get(word), str):
+                self.hints(self.resolve(schema[word]), out, fuel)
         return out
 
     def generic(self, depth):
