@@ -10,9 +10,12 @@
 #include "automaton/captured_value.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "base/utf8.h"
 #include "grammar/json_schema/decimal.h"
 
 namespace grammask::internal {
@@ -35,20 +38,41 @@ size_t StringLength(std::string_view text) {
   return std::string_view::npos;
 }
 
-std::optional<std::string> Decoded(std::string_view token) {
-  StatusOr<JsonDocument> d = JsonDocument::Parse(token, Limits());
-  if (!d.ok() || !d->IsString(d->root())) return std::nullopt;
-  return std::string(d->text(d->root()));
-}
-
-// What an open string token says so far; nullopt where that is not clear.
-std::optional<std::string> DecodedSoFar(std::string_view open) {
-  for (size_t cut = 0; cut <= 12 && cut < open.size(); ++cut) {
-    std::string closed(open.substr(0, open.size() - cut));
-    closed += '"';
-    if (auto text = Decoded(closed)) return text;
+// What a string token says, without its quotes; of an open one, as far as whole characters go. Its
+// bytes come from a grammar of JSON strings, so escapes are as they should be.
+std::string Decoded(std::string_view token, bool open) {
+  constexpr std::string_view kShort = "\"\\/bfnrt", kMeaning = "\"\\/\b\f\n\r\t";
+  std::string out;
+  const size_t end = open ? token.size() : token.size() - 1;
+  for (size_t i = 1; i < end;) {
+    if (token[i] != '\\') {
+      out += token[i++];
+      continue;
+    }
+    if (i + 1 >= end) break;
+    if (const size_t k = kShort.find(token[i + 1]); k != std::string_view::npos) {
+      out += kMeaning[k];
+      i += 2;
+      continue;
+    }
+    auto unit = [&](size_t at) -> std::optional<uint32_t> {
+      uint32_t value = 0;
+      if (at + 6 > end) return std::nullopt;
+      std::from_chars(token.data() + at + 2, token.data() + at + 6, value, 16);
+      return value;
+    };
+    std::optional<uint32_t> c = unit(i);
+    if (!c) break;
+    i += 6;
+    if (*c >= 0xD800 && *c < 0xDC00) {
+      const std::optional<uint32_t> low = unit(i);
+      if (!low) break;
+      c = 0x10000 + ((*c - 0xD800) << 10) + (*low - 0xDC00);
+      i += 6;
+    }
+    AppendUtf8(*c, &out);
   }
-  return std::nullopt;
+  return out;
 }
 
 bool EqualNumbers(std::string_view a, std::string_view b) {
@@ -121,13 +145,11 @@ class Follower {
         if (c != '"') return false;
         const size_t length = StringLength(rest_);
         if (length == std::string_view::npos) {
-          auto text = DecodedSoFar(rest_);
-          rest_ = {};
-          return !text || d_.text(node).starts_with(*text);
+          return d_.text(node).starts_with(Decoded(std::exchange(rest_, {}), true));
         }
-        auto text = Decoded(rest_.substr(0, length));
+        const std::string text = Decoded(rest_.substr(0, length), false);
         rest_.remove_prefix(length);
-        return text && *text == d_.text(node);
+        return text == d_.text(node);
       }
       case JsonKind::kNumber: {
         if (c != '-' && (c < '0' || c > '9')) return false;
@@ -162,19 +184,17 @@ class Follower {
     if (rest_[0] != '"') return false;
     const size_t length = StringLength(rest_);
     if (length == std::string_view::npos) {
-      auto text = DecodedSoFar(rest_);
-      rest_ = {};
-      if (!text) return true;
+      const std::string text = Decoded(std::exchange(rest_, {}), true);
       return std::ranges::any_of(d_.members(f->node),
-                                 [&](const JsonMember& m) { return m.key.starts_with(*text); });
+                                 [&](const JsonMember& m) { return m.key.starts_with(text); });
     }
-    auto key = Decoded(rest_.substr(0, length));
+    const std::string key = Decoded(rest_.substr(0, length), false);
     rest_.remove_prefix(length);
-    if (!key) return false;
     const auto members = d_.members(f->node);
     for (size_t i = 0; i < members.size(); ++i) {
-      if (members[i].key != *key) continue;
-      if (!f->seen[i]) ++f->count;
+      if (members[i].key != key) continue;
+      if (f->seen[i]) return false;  // a text that repeats a key is that of no value
+      ++f->count;
       f->seen[i] = true;
       if (!Skip()) return true;
       if (rest_[0] != ':') return false;
@@ -197,6 +217,18 @@ CapturedValue::CapturedValue(std::unique_ptr<const std::string> text, JsonDocume
 
 bool CapturedValue::MayComeFrom(std::string_view text) const {
   return Follower(document_, text).Run();
+}
+
+bool RepeatsKey(std::string_view text, const JsonDocument& document) {
+  size_t colons = 0, members = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') i += StringLength(text.substr(i)) - 1;
+    colons += text[i] == ':';
+  }
+  for (uint32_t n = 0; n < document.size(); ++n) {
+    if (document.IsObject(JsonId(n))) members += document.members(JsonId(n)).size();
+  }
+  return colons != members;
 }
 
 std::string CanonicalJson(const JsonDocument& d) {

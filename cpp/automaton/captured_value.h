@@ -20,13 +20,17 @@ class CapturedValue {
 
   const JsonDocument& document() const { return document_; }
   // Whether `text`, the beginning of a JSON text, may go on to a text of this value: false only
-  // where it cannot, whatever follows. Members in any order, any spelling and whitespace.
+  // where it cannot, whatever follows. Members in any order, any spelling and whitespace; no key
+  // twice.
   bool MayComeFrom(std::string_view text) const;
 
  private:
   std::unique_ptr<const std::string> text_;
   JsonDocument document_;
 };
+
+// Whether some object of `text`, which `document` was parsed from, has a key more than once.
+bool RepeatsKey(std::string_view text, const JsonDocument& document);
 
 // A text that is equal for equal values: members sorted by key, numbers by value.
 std::string CanonicalJson(const JsonDocument& document);

@@ -278,8 +278,11 @@ uint32_t MemberTable::ValueOf(std::string_view given) {
   std::string canonical = "=" + text;
   TermId spellings = TermStore::Nothing();
   StatusOr<JsonDocument> document = JsonDocument::Parse(text, s_.limits());
-  const bool compound = document.ok() && (document->IsArray(document->root()) ||
-                                          document->IsObject(document->root()));
+  // A key that is repeated has no value of its own that readers agree on: such a text equals none.
+  const bool compound =
+      document.ok() &&
+      (document->IsArray(document->root()) || document->IsObject(document->root())) &&
+      !RepeatsKey(text, *document);
   if (compound) {
     canonical = CanonicalJson(*document);
   } else if (document.ok() && document->IsString(document->root())) {

@@ -137,7 +137,9 @@ NodeId Simplifier::Members(const internal::Members& given) {
   int64_t once = 0, required = 0;
   bool unlimited = false;
   uint32_t met = 0;
-  for (const internal::Members::Member& member : m.members) {
+  const uint32_t all = (uint32_t{1} << m.conditions) - 1;
+  for (internal::Members::Member& member : m.members) {
+    member.meets &= all;
     const bool nothing = member.node == nothing_;
     if (nothing && member.use == MemberUse::kRequired) return nothing_;
     if (nothing) continue;
@@ -152,8 +154,7 @@ NodeId Simplifier::Members(const internal::Members& given) {
   if (m.min <= required) m.min = 1;
   if (m.separator == nothing_) m.max = 1;
   if (m.members.empty() || (!unlimited && once < m.min) || m.min > m.max) return nothing_;
-  const uint32_t all = (uint32_t{1} << m.conditions) - 1;
-  if ((met & all) != all) return nothing_;
+  if (met != all) return nothing_;
   // The fewest members that meet all conditions, beside those required.
   std::vector<int64_t> fewest(all + 1, 0);
   for (uint32_t unmet = 1; unmet <= all; ++unmet) {

@@ -21,6 +21,7 @@
 #include <absl/container/inlined_vector.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "base/check.h"
@@ -69,6 +70,41 @@ class UniqueItems {
   std::vector<Item>& items_;
   absl::flat_hash_set<uint64_t> set_;
 };
+
+// The beginning of a JSON text without what does not matter for how it may go on: whitespace, which
+// spelling a character has, how many zeros a number ends in, which exponent it has.
+void AppendSignificant(std::string_view text, std::string* out) {
+  bool quoted = false, exponent = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      *out += c;
+      if (c == '"') quoted = false;
+      if (c != '\\' || i + 1 == text.size()) continue;
+      // Of a whole \u escape of ASCII the character; of others the letters in lower case.
+      const std::string_view escape = text.substr(i, 6);
+      uint32_t value = 0;
+      if (escape.size() == 6 && escape[1] == 'u' &&
+          std::from_chars(escape.data() + 2, escape.data() + 6, value, 16).ptr ==
+              escape.data() + 6 &&
+          value >= 0x20 && value < 0x7F && value != '"' && value != '\\') {
+        out->back() = static_cast<char>(value);
+        i += 5;
+        continue;
+      }
+      const size_t length = escape[1] == 'u' ? escape.size() : 2;
+      for (char e : escape.substr(1, length - 1)) *out += static_cast<char>(e | 0x20);
+      i += length - 1;
+      continue;
+    }
+    if (c == ' ' || c == '\t' || c == '\n' || c == '\r') continue;
+    if (c == '0' && text.substr(i, 3) == "000") continue;
+    if (exponent && c >= '0' && c <= '9') continue;
+    exponent = c == 'e' || c == 'E' || (exponent && (c == '+' || c == '-'));
+    quoted = c == '"';
+    *out += c;
+  }
+}
 
 const ByteEdge* FindEdge(std::span<const ByteEdge> edges, uint8_t byte) {
   if (edges.size() > 8) {
@@ -373,8 +409,7 @@ SetId SetTable::StepSlow(SetId set, uint8_t byte) {
   return to;
 }
 
-// What matters of a set for whether its values can become others: insignificant whitespace does
-// not.
+// What matters of a set for whether its values can become others.
 std::string SetTable::Fingerprint(SetId id) const {
   std::string out;
   auto put = [&](uint32_t v) { out.append(reinterpret_cast<const char*>(&v), sizeof v); };
@@ -382,22 +417,15 @@ std::string SetTable::Fingerprint(SetId id) const {
     const Ret& ret = rets_[item.ret.value];
     put(item.term.value);
     put(ret.plain.value);
-    const std::string text = captures_.Text(ret.capture);
-    bool quoted = false;
-    for (size_t i = 0; i < text.size(); ++i) {
-      const char c = text[i];
-      if (!quoted && (c == ' ' || c == '\t' || c == '\n' || c == '\r')) continue;
-      out += c;
-      if (c == '"') quoted = !quoted;
-      if (quoted && c == '\\' && i + 1 < text.size()) out += text[++i];
-    }
+    AppendSignificant(captures_.Text(ret.capture), &out);
   }
   return out;
 }
 
 // A search for a byte after which some text is none that a rival could have. It stays among the
-// spellings of the rivals, and mostly ends at the first byte tried. Whatever is left of the budget,
-// a set whose values can only be completed to rivals is never stepped into.
+// spellings of the rivals, and mostly ends at the first byte tried; where it takes more than
+// kMostViableSteps the answer is yes. A set whose values can only be completed to rivals is never
+// stepped into.
 bool SetTable::Viable(SetId start) {
   if (auto it = viable_.find(start.value); it != viable_.end()) return it->second;
   struct Visit {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "grammar/ebnf.h"
 #include "grammar/small_language.h"
 #include "oracle/recognizer.h"
 
@@ -36,7 +37,8 @@ void ExpectWellFormed(const Grammar& g) {
   for (uint32_t r = 0; r < g.rule_count(); ++r) used[g.rule_body(RuleId(r)).value] = true;
   for (uint32_t n = 0; n < g.node_count(); ++n) {
     NodeView v = g.node(NodeId(n));
-    bool regular = v.kind != NodeKind::kRule && v.kind != NodeKind::kTokens;
+    bool regular =
+        v.kind != NodeKind::kRule && v.kind != NodeKind::kTokens && v.kind != NodeKind::kMembers;
     Contents contents(v.kind, {}, std::string(v.text), {});
     for (NodeId child : v.children) {
       ASSERT_LT(child.value, n);
@@ -61,6 +63,14 @@ void ExpectWellFormed(const Grammar& g) {
     }
     if (v.kind == NodeKind::kMultiple) {
       numbers = {static_cast<uint32_t>(v.multiple.modulus), v.multiple.scale};
+    }
+    if (v.kind == NodeKind::kMembers) {
+      ASSERT_EQ(v.members.uses.size() + 2, v.children.size());
+      numbers.assign(v.members.uses.begin(), v.members.uses.end());
+      for (int64_t n : {v.members.min, v.members.max, int64_t{v.members.conditions}}) {
+        numbers.push_back(static_cast<uint32_t>(n >> 32));
+        numbers.push_back(static_cast<uint32_t>(n));
+      }
     }
     if (v.tokens != nullptr) {
       numbers.push_back(v.tokens->excluded);
@@ -242,6 +252,94 @@ const Simplification kLeaves[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Leaves, Simplify, testing::ValuesIn(kLeaves));
 
+// Members of one byte each, named by their letters, between commas and up to a dot.
+struct List {
+  std::vector<Members::Member> members;
+  int64_t min = 1, max = kUnbounded;
+  uint32_t conditions = 0;
+};
+NodeId MembersOf(B& b, const List& list) {
+  return b.Members({.separator = b.Bytes(","),
+                    .end = b.Bytes("."),
+                    .members = list.members,
+                    .min = list.min,
+                    .max = list.max,
+                    .conditions = list.conditions});
+}
+constexpr MemberUse kOptional = MemberUse::kOptional, kRequired = MemberUse::kRequired,
+                    kRepeated = MemberUse::kRepeated, kDistinct = MemberUse::kDistinct;
+
+const Simplification kMemberLists[] = {
+    {R"(Members("1.. optional required", ",", ".", "a", "b"))",
+     [](B& b) { return MembersOf(b, {{{b.Bytes("a")}, {b.Bytes("b"), kRequired}}}); }},
+    // Members that match nothing.
+    {R"(Members("1.. required", ",", ".", "b"))",
+     [](B& b) {
+       return MembersOf(b, {{{b.Nothing()}, {b.Bytes("b"), kRequired}, {b.Nothing(), kRepeated}}});
+     }},
+    {"[]", [](B& b) { return MembersOf(b, {{{b.Bytes("a")}, {b.Nothing(), kRequired}}}); }},
+    {"[]", [](B& b) { return MembersOf(b, {{{b.Nothing(), kRepeated}}}); }},
+    {"[]", [](B& b) { return MembersOf(b, {}); }},
+    // Bounds that say no more than the members do.
+    {R"(Members("1.. optional required required", ",", ".", "a", "b", "c"))",
+     [](B& b) {
+       return MembersOf(
+           b, {{{b.Bytes("a")}, {b.Bytes("b"), kRequired}, {b.Bytes("c"), kRequired}}, 2, 3});
+     }},
+    {R"(Members("3..3 optional required repeated", ",", ".", "a", "b", "c"))",
+     [](B& b) {
+       return MembersOf(
+           b, {{{b.Bytes("a")}, {b.Bytes("b"), kRequired}, {b.Bytes("c"), kRepeated}}, 3, 3});
+     }},
+    // Bounds that can not be met.
+    {"[]", [](B& b) { return MembersOf(b, {{{b.Bytes("a")}, {b.Bytes("b")}}, 3}); }},
+    {"[]", [](B& b) { return MembersOf(b, {{{b.Bytes("a"), kRepeated}}, 3, 2}); }},
+    {"[]", [](B& b) { return MembersOf(b, {{{b.Bytes("a")}}, 0, 0}); }},
+    {"[]",
+     [](B& b) {
+       return MembersOf(b, {{{b.Bytes("a"), kRequired}, {b.Bytes("b"), kRequired}}, 1, 1});
+     }},
+    // Conditions: some member must meet each, within the upper bound.
+    {R"(Members("1.. repeated:0 repeated", ",", ".", "a", "b"))",
+     [](B& b) {
+       return MembersOf(
+           b, {{{b.Bytes("a"), kRepeated, 0x5}, {b.Bytes("b"), kRepeated, 0x2}}, 1, kUnbounded, 1});
+     }},
+    {"[]", [](B& b) { return MembersOf(b, {{{b.Bytes("a"), kRepeated, 0x1}}, 1, kUnbounded, 2}); }},
+    {"[]",
+     [](B& b) {
+       return MembersOf(
+           b, {{{b.Bytes("a"), kRepeated, 0x1}, {b.Bytes("b"), kRepeated, 0x2}}, 1, 1, 2});
+     }},
+    {R"(Members("1..1 repeated:0 repeated:1 repeated:0:1", ",", ".", "a", "b", "c"))",
+     [](B& b) {
+       return MembersOf(b, {{{b.Bytes("a"), kRepeated, 0x1},
+                             {b.Bytes("b"), kRepeated, 0x2},
+                             {b.Bytes("c"), kRepeated, 0x3}},
+                            1,
+                            1,
+                            2});
+     }},
+    {"[]",
+     [](B& b) {
+       return MembersOf(b, {{{b.Bytes("a"), kRequired}, {b.Bytes("b"), kRepeated, 0x1}}, 1, 1, 1});
+     }},
+    // A separator or an end that matches nothing.
+    {R"(Members("1..1 optional distinct", [], ".", "a", [0-9]+))",
+     [](B& b) {
+       const NodeId digits = b.Repeat(b.Class(Chars('0', '9')), 1, kUnbounded);
+       return b.Members({.separator = b.Nothing(),
+                         .end = b.Bytes("."),
+                         .members = {{b.Bytes("a")}, {digits, kDistinct}}});
+     }},
+    {"[]",
+     [](B& b) {
+       return b.Members(
+           {.separator = b.Bytes(","), .end = b.Nothing(), .members = {{b.Bytes("a")}}});
+     }},
+};
+INSTANTIATE_TEST_SUITE_P(MemberLists, Simplify, testing::ValuesIn(kMemberLists));
+
 TEST(Builder, EqualNodesHaveEqualIds) {
   GrammarBuilder b;
   EXPECT_EQ(b.Bytes("abc"), b.Sequence({b.Bytes("a"), b.Bytes("bc")}));
@@ -387,6 +485,36 @@ TEST(Import, CopiesEverythingAsNewRules) {
   Grammar same = *alone.Finish(alone.Import(g));
   EXPECT_EQ(same.ToString(), g.ToString());
   EXPECT_EQ(same.node_count(), g.node_count());
+}
+
+TEST(Import, CopiesListsOfMembers) {
+  GrammarBuilder b;
+  const RuleId root = b.AddRule("root"), nested = b.AddRule("nested");
+  b.SetBody(nested, b.Sequence({b.Bytes("("), b.Rule(root)}));
+  b.SetBody(root, MembersOf(b, {{{b.Bytes("z")},
+                                 {b.Bytes("a"), kRequired},
+                                 {b.Rule(nested)},
+                                 {b.Repeat(b.Bytes("y"), 1, 2), kRepeated, 1},
+                                 {b.Class(Chars('0', '9')), kDistinct}},
+                                2,
+                                4,
+                                1}));
+  const Grammar g = *b.Finish(root);
+  GrammarBuilder both;
+  for (const char* text : {"a", "y", "shifts", ",", "ids"}) both.Bytes(text);
+  const RuleId copy = both.Import(g);
+  const Grammar same = *both.Finish(copy);
+  ExpectWellFormed(same);
+  EXPECT_EQ(same.ToString(), g.ToString());
+  EXPECT_EQ(ParseEbnf(same.ToString())->ToString(), g.ToString());
+  Recognizer one(g), two(same);
+  for (std::string text : {"a,yy.", "yy,a.", "a.", "y,y.", "a,1,y,2.", "a,1,y,1.", "a,y,(y,a..",
+                           "a,y,(a..", "z,a,z,y.", "a,1,y,2,3."}) {
+    EXPECT_EQ(one.Matches(text), two.Matches(text)) << text;
+  }
+  EXPECT_TRUE(two.Matches("a,y,(y,a.."));
+  EXPECT_TRUE(two.Matches("a,1,y,2."));
+  EXPECT_FALSE(two.Matches("a,1,y,1."));
 }
 
 TEST(Sizes, AHundredThousandWords) {

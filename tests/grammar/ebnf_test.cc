@@ -94,6 +94,23 @@ const Reading kReadings[] = {
     {R"(root ::= Token(3, 1) ExcludeToken(2) ExcludeToken())",
      R"(root ::= Token(1, 3) ExcludeToken(2) ExcludeToken())"},
     {R"(root ::= <[1000]> !<[7]>+)", R"(root ::= Token(1000) ExcludeToken(7)+)"},
+    // Members: the first argument has the bounds and a word for each member.
+    {R"(root ::= Members("1..3 required optional repeated:0 distinct", ",", ";", "a", "b", "c", [0-9]+))",
+     R"(root ::= Members("1..3 required optional repeated:0 distinct", ",", ";", "a", "b", "c", [0-9]+))"},
+    {R"(root ::= Members("2.. repeated:1:0 repeated:1", ", " | "/", "", "a" "b" | "c", root))",
+     R"(root ::= Members("2.. repeated:0:1 repeated:1", ", " | "/", "", "ab" | "c", root))"},
+    {R"(root ::= Members("0.. optional", ",", "", "a") "z" Members("1.. optional",",","","a")?)",
+     R"(root ::= Members("1.. optional", ",", "", "a") "z" Members("1.. optional", ",", "", "a")?)"},
+    {R"(root ::= Members("1.. required", Token(7), Token(8), Token(9)))",
+     R"(root ::= Members("1.. required", Token(7), Token(8), Token(9)))"},
+    {"root ::= Members(\"1.. required\", \",\", \"\", m)\nm ::= \"[\" Members(\"1.. required\", "
+     "\",\", "
+     "\"]\", m | \"x\")",
+     "root ::= Members(\"1.. required\", \",\", \"\", m)\nm ::= \"[\" Members(\"1.. required\", "
+     "\",\", "
+     "\"]\", m | \"x\")"},
+    {"root ::= Members \"m\"\nMembers ::= \"n\" | \"ab\"",
+     "root ::= Members_ \"m\"\nMembers_ ::= \"n\" | \"ab\""},
     // Rules inside And and Not take their places there.
     {"root ::= And(word, Not(keyword)) word\nword ::= [a-z]+\nkeyword ::= other | \"do\"\nother "
      "::= \"if\"",
@@ -199,6 +216,27 @@ const Refusal kRefusals[] = {
     {"root ::= <think>", kInvalid, "needs a tokenizer"},
     {"root ::= <[12x]>", kInvalid, "a token is named by its id"},
     {"root ::= <think", kInvalid, "this < has no closing >"},
+    {R"(root ::= Members())", kInvalid, ""},
+    {R"(root ::= Members("1.. required", ",", ""))", kInvalid, "Members takes a literal"},
+    {R"(root ::= Members([0-9]+, ",", "", "a"))", kInvalid, "Members takes a literal"},
+    {R"(root ::= Members("", ",", "", "a"))", kInvalid, ""},
+    {R"(root ::= Members("1 required", ",", "", "a"))", kInvalid, "Members takes a literal"},
+    {R"(root ::= Members("1.. ", ",", "", "a"))", kInvalid, "Members takes a literal"},
+    {R"(root ::= Members("1..x required", ",", "", "a"))", kInvalid, "Members takes a literal"},
+    {R"(root ::= Members("-1.. required", ",", "", "a"))", kInvalid, "Members takes a literal"},
+    {R"(root ::= Members("1..-1 required", ",", "", "a"))", kInvalid, "Members takes a literal"},
+    {R"(root ::= Members("99999999999999999999.. required", ",", "", "a"))", kInvalid,
+     "Members takes a literal"},
+    {R"(root ::= Members("1..  required", ",", "", "a"))", kInvalid, "Members takes a literal"},
+    {R"(root ::= Members("1.. needed", ",", "", "a"))", kInvalid, "Members takes a literal"},
+    {R"(root ::= Members("1.. required", ",", "", "a", "b"))", kInvalid, "Members takes a literal"},
+    {R"(root ::= Members("1.. required required", ",", "", "a"))", kInvalid,
+     "Members takes a literal"},
+    {R"(root ::= Members("1.. required:0", ",", "", "a"))", kInvalid, "Members takes a literal"},
+    {R"(root ::= Members("1.. repeated:", ",", "", "a"))", kInvalid, "Members takes a literal"},
+    {R"(root ::= Members("1.. repeated:8", ",", "", "a"))", kInvalid, "Members takes a literal"},
+    {R"(root ::= Members("1.. required", ",", "", ))", kInvalid, "an argument is missing"},
+    {R"(root ::= And([a-z], Members("1.. required", ",", "", "a")))", kInvalid, "must be regular"},
 };
 
 class EbnfRefuses : public testing::TestWithParam<Refusal> {};
@@ -430,7 +468,8 @@ TEST(Hostile, SizesAreBounded) {
 TEST(Hostile, EveryPrefixAndEveryByteOfAGrammarIsReadOrRefused) {
   const std::string source =
       "root ::= \"a\\x41\\u0042\" [^a-z\\n]{2,3} (b | ) And(Not(\"c\"), [d]*) # e\n"
-      "b ::= <[12]> !<[3]> Token(1, 2) Bytes(\"\\xff\") Multiple(3, 1) JsonText(\"x\")\n";
+      "b ::= <[12]> !<[3]> Token(1, 2) Bytes(\"\\xff\") Multiple(3, 1) JsonText(\"x\")\n"
+      "  Members(\"1..2 required repeated:0\", \",\", \"\", \"a\", b)\n";
   ASSERT_TRUE(ParseEbnf(source).ok());
   for (size_t n = 0; n < source.size(); ++n) {
     StatusOr<Grammar> cut = ParseEbnf(source.substr(0, n));

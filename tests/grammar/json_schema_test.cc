@@ -180,7 +180,7 @@ std::string Normal(std::string_view schema, bool strict = false) {
   GrammarBuilder builder(limits);
   KeyPatterns patterns(&builder, limits);
   Normaliser normaliser(&tree, &patterns, limits, {.strict = strict});
-  ExprId root = normaliser.SchemaExpr(document.root()).value();
+  ExprId root = normaliser.SchemaExpr(document.root(), kNoScope).value();
   StatusOr<const ValueSet*> set = normaliser.Evaluate(root);
   if (!set.ok()) return set.status().message();
   return (*set)->ToString(normaliser.pool(), document, patterns.texts());

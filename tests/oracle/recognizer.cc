@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -240,6 +241,7 @@ class RecognizerRun {
   Answer JsonText(const NodeView& node, size_t start);
   Answer Multiple(const NodeView& node, size_t start);
   Answer Boolean(NodeId id, const NodeView& node, size_t start);
+  Answer Members(NodeId id, size_t start);
   Answer None() const {
     Answer answer;
     answer.ends.resize(text_.size() + 1);
@@ -321,6 +323,8 @@ RecognizerRun::Answer RecognizerRun::Evaluate(NodeId id, size_t start) {
       return Boolean(id, node, start);
     case NodeKind::kMultiple:
       return Multiple(node, start);
+    case NodeKind::kMembers:
+      return Members(id, start);
   }
   return answer;
 }
@@ -432,8 +436,56 @@ RecognizerRun::Answer RecognizerRun::Boolean(NodeId id, const NodeView& node, si
   return answer;
 }
 
+// Every list of members that the text may begin with, member by member.
+RecognizerRun::Answer RecognizerRun::Members(NodeId id, size_t start) {
+  Answer answer = None();
+  MemberLists& lists = owner_->ListsOf(id);
+  const auto productive = [&](NodeId node) { return owner_->Productive(node); };
+  using Place = std::pair<size_t, MemberLists::State>;  // a member is due there
+  std::set<Place> seen = {{start, lists.Start()}};
+  std::vector<Place> todo(seen.begin(), seen.end());
+  while (!todo.empty()) {
+    const auto [at, state] = std::move(todo.back());
+    todo.pop_back();
+    for (size_t i = 0; i < lists.count(); ++i) {
+      const Answer one = Read(lists.member(i), at);
+      if (want_prefix_ && one.prefix) {
+        answer.prefix |= lists.CanGoOn(state, i, text_.substr(at), productive);
+      }
+      for (size_t e = at + 1; e <= text_.size(); ++e) {
+        if (!one.ends[e]) continue;
+        const auto after = lists.After(state, i, text_.substr(at, e - at));
+        if (!after.has_value()) continue;
+        if (lists.MayEnd(*after)) {
+          const Answer end = Read(lists.end(), e);
+          for (size_t last = e; last <= text_.size(); ++last) {
+            if (end.ends[last]) answer.ends[last] = true;
+          }
+          answer.prefix |= end.prefix;
+        }
+        const Answer separator = Read(lists.separator(), e);
+        if (want_prefix_ && separator.prefix) {
+          answer.prefix |= lists.CanGoOn(*after, productive);
+        }
+        for (size_t next = e; next <= text_.size(); ++next) {
+          if (!separator.ends[next]) continue;
+          if (seen.emplace(next, *after).second) todo.emplace_back(next, *after);
+        }
+      }
+    }
+  }
+  return answer;
+}
+
 Recognizer::Recognizer(const Grammar& grammar) : grammar_(grammar) {
   dfas_.resize(grammar_.node_count());
+  lists_.resize(grammar_.node_count());
+}
+
+MemberLists& Recognizer::ListsOf(NodeId id) {
+  std::unique_ptr<MemberLists>& lists = lists_[id.value];
+  if (lists == nullptr) lists = std::make_unique<MemberLists>(grammar_, id);
+  return *lists;
 }
 
 const ByteDfa& Recognizer::DfaOf(NodeId id) {
@@ -464,6 +516,9 @@ void Recognizer::FindProductive() {
         now = Productive(grammar_.rule_body(node.rule));
       } else if (node.kind == NodeKind::kAnd || node.kind == NodeKind::kNot) {
         now = DfaOf(NodeId(n)).Live(0);
+      } else if (node.kind == NodeKind::kMembers) {
+        MemberLists& lists = ListsOf(NodeId(n));
+        now = lists.CanGoOn(lists.Start(), is_productive);
       }
       productive_[n] = now;
       changed = changed || now;

@@ -10,12 +10,14 @@
 
 #include "grammar/ast.h"
 #include "oracle/byte_dfa.h"
+#include "oracle/member_lists.h"
 
 namespace grammask::internal {
 
 // Any grammar: left recursion, ambiguity and nullable rules included. A kTokens node matches no
-// text. Time grows with the cube of the text for ambiguous grammars: meant for texts of up to a few
-// hundred bytes. Not thread-safe.
+// text. Of distinct members the first values are known only: see MemberLists::kMaxValues. Time
+// grows with the cube of the text for ambiguous grammars: meant for texts of up to a few hundred
+// bytes. Not thread-safe.
 class Recognizer {
  public:
   explicit Recognizer(const Grammar& grammar);
@@ -32,12 +34,14 @@ class Recognizer {
   void FindProductive();
   // The automaton of an intersection or complement, built on first need.
   const ByteDfa& DfaOf(NodeId id);
+  MemberLists& ListsOf(NodeId id);
 
   friend class RecognizerRun;
   Grammar grammar_;
   std::vector<bool> productive_;  // by node: some text matches; found on first need
   bool know_productive_ = false;
   std::vector<std::unique_ptr<ByteDfa>> dfas_;
+  std::vector<std::unique_ptr<MemberLists>> lists_;
 };
 
 }  // namespace grammask::internal

@@ -7,7 +7,7 @@
 // After a prefix, a rule for each set of literals used so far offers those that are left. Linear in
 // the prefix; for distinct elements after one in the number of such sets, which is bounded.
 //
-// Tests: tests/grammar/json_schema_test.cc.
+// Counts of some elements (contains): emit_counts.cc. Tests: tests/grammar/json_schema_test.cc.
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
@@ -47,29 +47,11 @@ StatusOr<NodeId> ArrayEmitter::Element(ExprId expr) {
 // Elements after a prefix that is written out, to the end.
 StatusOr<NodeId> ArrayEmitter::AfterPrefix() {
   int64_t length = static_cast<int64_t>(set_.prefix.size());
-  if (max_ <= length) return set_.some.empty() ? end_ : builder_.Nothing();
+  if (max_ <= length) return end_;
   int64_t min = std::max<int64_t>(0, min_ - length);
   int64_t max = max_ == kUnbounded ? kUnbounded : max_ - length;
-  if (!set_.some.empty()) return ListWithSome(false, min, max);
   GM_ASSIGN_OR_RETURN(NodeId rest, Element(set_.rest));
   return builder_.Sequence({builder_.Repeat(builder_.Sequence({comma_, rest}), min, max), end_});
-}
-
-StatusOr<NodeId> ArrayEmitter::ListWithSome(bool leads, int64_t min, int64_t max) {
-  return e_.List({.conditions = set_.some.size(),
-                  .element =
-                      [&](uint32_t mask) {
-                        std::vector<ExprId> parts = {set_.rest};
-                        for (size_t i = 0; i < set_.some.size(); ++i) {
-                          if (mask >> i & 1) parts.push_back(set_.some[i]);
-                        }
-                        return Element(e_.normaliser_.pool().And(parts));
-                      },
-                  .comma = comma_,
-                  .end = end_,
-                  .leads = leads,
-                  .min = min,
-                  .max = max});
 }
 
 StatusOr<NodeId> ArrayEmitter::FromPrefix() {
@@ -93,7 +75,6 @@ StatusOr<NodeId> ArrayEmitter::FromPrefix() {
 }
 
 StatusOr<NodeId> ArrayEmitter::WithoutPrefix() {
-  if (!set_.some.empty()) return ListWithSome(true, min_, max_);
   GM_ASSIGN_OR_RETURN(NodeId rest, Element(set_.rest));
   NodeId further = builder_.Sequence({comma_, rest});
   int64_t min = std::max<int64_t>(0, min_ - 1);
@@ -267,21 +248,22 @@ StatusOr<std::optional<int64_t>> ArrayEmitter::CountOf(const ObjectSet& o, int d
   if (!o.some.empty()) return unknown;
   const bool free = !o.closed && o.names == kAnything && o.groups.empty() && o.max == kUnbounded;
   if (free && o.rest == kAnything) return std::optional(kMany);
-  int64_t product = 1;
+  std::optional<int64_t> product = 1;
   int64_t required = 0;
   for (const ObjectSet::Named& n : o.named) {
     required += n.required;
     if (n.value == kNone || (o.closed && !n.declared && !n.required)) continue;
     GM_ASSIGN_OR_RETURN(std::optional<int64_t> count, CountOf(n.value, depth - 1));
-    if (count == kMany && o.max >= static_cast<int64_t>(o.named.size()))
-      return std::optional(kMany);
-    if (!count) return unknown;
-    product = std::min(kMany, product * (n.required ? *count : 1 + *count));
+    // One member of many values is enough, where it may be there.
+    const bool fits = n.required || o.max > required;
+    if (count == kMany && fits) return std::optional(kMany);
+    if (!count) product.reset();
+    if (product) product = std::min(kMany, *product * (n.required ? *count : 1 + *count));
   }
   const bool extras = o.rest != kNone && !o.closed;
   const bool counts = o.min > required || o.max < static_cast<int64_t>(o.named.size());
   if (extras || counts || !o.groups.empty() || o.names != kAnything) return unknown;
-  return std::optional(product);
+  return product;
 }
 
 // Elements that must all be different, and for which the position does not matter: each of a few
@@ -383,15 +365,11 @@ StatusOr<NodeId> ArrayEmitter::UniqueAfterPrefix() {
 
 StatusOr<NodeId> ArrayEmitter::Run() {
   if (min_ > max_) return builder_.Nothing();
-  if (set_.some.size() > SchemaEmitter::kMaxConditions) {
-    return Unsupported(std::to_string(set_.some.size()) +
-                       " different elements that must be among those after the prefix, which is "
-                       "what contains asks for, are not supported");
-  }
-  bool may_be_empty = min_ == 0 && set_.some.empty();
+  bool may_be_empty = min_ == 0;
   NodeId content = builder_.Nothing();
   if (max_ > 0 && e_.layout_.may_nest(depth_)) {
     StatusOr<NodeId> elements = set_.unique && max_ > 1 ? Unique()
+                                : !set_.some.empty()    ? Counted()
                                 : set_.prefix.empty()   ? WithoutPrefix()
                                                         : FromPrefix();
     GM_ASSIGN_OR_RETURN(content, std::move(elements));

@@ -71,7 +71,8 @@ class ArrayEmitter {
   StatusOr<NodeId> FromPrefix();
   StatusOr<NodeId> WithoutPrefix();
   StatusOr<NodeId> AfterPrefix();
-  StatusOr<NodeId> ListWithSome(bool leads, int64_t min, int64_t max);
+  // Where some elements are counted: emit_counts.cc.
+  StatusOr<NodeId> Counted();
   StatusOr<NodeId> Unique();
   StatusOr<NodeId> UniqueAfterPrefix();
   StatusOr<std::optional<int64_t>> CountOf(ExprId expr, int depth);
