@@ -13,6 +13,7 @@
 #include <string>
 
 #include "grammar/json_schema/emit.h"
+#include "grammar/json_schema/formats.h"
 #include "grammar/json_schema/json_document.h"
 #include "grammar/json_schema/key_patterns.h"
 #include "grammar/json_schema/normalise.h"
@@ -46,11 +47,13 @@ StatusOr<Grammar> GrammarFromJsonSchema(std::string_view schema, const JsonSchem
                                         std::vector<SchemaWarning>* warnings) {
   if (warnings != nullptr) warnings->clear();
   GM_RETURN_IF_ERROR(CheckOptions(options));
+  GM_RETURN_IF_ERROR(CheckFormats(options.formats, limits));
   GM_ASSIGN_OR_RETURN(JsonDocument document, JsonDocument::Parse(schema, limits));
   SchemaTree tree(&document, limits);
   GrammarBuilder builder(limits);
   KeyPatterns patterns(&builder, limits);
-  Normaliser normaliser(&tree, &patterns, limits, {.strict = options.strict_mode});
+  Normaliser normaliser(&tree, &patterns, limits,
+                        {.strict = options.strict_mode, .formats = &options.formats});
   GM_ASSIGN_OR_RETURN(ExprId root, normaliser.SchemaExpr(document.root()));
   GM_RETURN_IF_ERROR(normaliser.Evaluate(root).status());
   GM_ASSIGN_OR_RETURN(bool empty, normaliser.ProvablyEmpty(root));

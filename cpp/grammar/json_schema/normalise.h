@@ -3,6 +3,7 @@
 #define GRAMMASK_GRAMMAR_JSON_SCHEMA_NORMALISE_H_
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,8 @@ namespace grammask::internal {
 
 struct NormaliserOptions {
   bool strict = false;  // sets are closed where their schema does not speak of others
+  // JsonSchemaOptions::formats, or none. Must outlive the normaliser.
+  const std::map<std::string, std::string>* formats = nullptr;
 };
 
 // Evaluates expressions over the schemas of one tree, each once. Not thread-safe.
