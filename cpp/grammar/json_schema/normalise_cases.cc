@@ -252,6 +252,7 @@ StatusOr<bool> Normaliser::Within(const ValueSet& a, const ValueSet& b, int dept
 
 // Whether every order of members that `a` has is one that `b` has, too.
 bool Normaliser::KeepsOrder(const ObjectSet& a, const ObjectSet& b) {
+  if (b.unordered || a.unordered) return b.unordered;
   size_t next = 0;
   bool beyond = false;  // a member that b does not name came
   for (size_t i = 0; i < a.named.size(); ++i) {
@@ -291,6 +292,9 @@ StatusOr<bool> Normaliser::Within(const ObjectSet& a, const ObjectSet& b, int de
   }
   for (const ObjectSet::Some& s : b.some) {
     if (a.named.size() != b.named.size() || !holds(a.some, s)) return false;
+  }
+  for (const ObjectSet::Some& s : b.none) {
+    if (a.named.size() != b.named.size() || !holds(a.none, s)) return false;
   }
   if (!KeepsOrder(a, b)) return false;
   if (extras) {
