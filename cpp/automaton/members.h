@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "automaton/captured_value.h"
+#include "automaton/member_lengths.h"
 #include "automaton/term_store.h"
 #include "base/arena.h"
 
@@ -20,11 +22,12 @@ namespace grammask::internal {
 struct MemberSpec {
   struct Member {
     MemberUse use;
-    uint32_t meets;   // conditions
-    ProcId proc;      // what is called for it, but for a distinct one
-    TermId term;      // its texts
-    uint32_t bit;     // its place in MemberState::seen, where it may come once
-    uint64_t length;  // of its shortest text
+    uint32_t meets;         // conditions
+    ProcId proc;            // what is called for it, but for a distinct one
+    TermId term;            // its texts
+    uint32_t bit;           // its place in MemberState::seen, where it may come once
+    uint64_t length;        // of its shortest text
+    bool compound = false;  // distinct, and an array or object
   };
   std::vector<Member> members;
   TermId separator, end;
@@ -34,12 +37,7 @@ struct MemberSpec {
   // Made by MemberTable.
   uint32_t once = 0;       // members that may come once
   bool unlimited = false;  // some member may come any number of times
-  // By the set of conditions not met: the fewest members that meet them, and their length.
-  struct Cover {
-    int64_t members;
-    uint64_t length;
-  };
-  std::vector<Cover> cover;
+  ConditionCover cover;
 };
 
 // What has been written of the members of a spec, as far as it matters for what may follow.
@@ -77,8 +75,17 @@ class MemberTable {
   void Read(const Term& term, const Readings& out);
   // The length of the shortest text of the kMembers term (state, phase).
   uint64_t MinLength(int64_t state, MemberPhase phase) const;
-  // What `to`, where a call of a distinct member's procedure leads, is once its text is known.
+  // Whether a distinct member with these texts has `count` values. Of more than kMaxTried that are
+  // not plainly there, and of arrays and objects, this is taken for granted.
+  bool EnoughValues(TermId texts, int64_t count);
+  // What `to`, where a call of a distinct member's procedure leads, is once its text is known:
+  // Nothing() where that value was written before.
   TermId Received(TermId to, std::string_view text);
+  // The arrays and objects written before `to`, as values for MayBecome. Appends.
+  void AddRivals(TermId to, std::vector<uint32_t>* out) const;
+  bool MayBecome(std::string_view text, uint32_t value) const {
+    return values_[value].compound->MayComeFrom(text);
+  }
 
   size_t memory_bytes() const;
 
@@ -86,11 +93,14 @@ class MemberTable {
   using Key = absl::InlinedVector<uint64_t, 8>;
   // A value that a distinct member must not have again.
   struct Value {
-    TermId spellings;  // all its texts
+    TermId spellings;                               // all its texts, of a scalar
+    std::unique_ptr<const CapturedValue> compound;  // an array or object
   };
 
   void Prepare(MemberSpec* spec) const;
-  bool EnoughValues(const MemberSpec& spec);
+  bool Compound(TermId texts);
+  bool PlainlyEnough(TermId texts, uint64_t count);
+  TermId PlainNumbers();
   uint32_t StateOf(const MemberState& state);
   // Whether a list can be completed from here.
   bool Possible(const MemberState& state) const;
@@ -98,7 +108,7 @@ class MemberTable {
   // After one more member; nullopt where it may not come.
   std::optional<uint32_t> After(const MemberState& state, const MemberSpec::Member& member);
   // The texts of a distinct member that are none of the values written.
-  TermId Others(const MemberSpec::Member& member, std::span<const uint32_t> values);
+  TermId Others(TermId texts, std::span<const uint32_t> values);
   uint32_t ValueOf(std::string_view text);
   TermId TermOf(uint32_t state, MemberPhase phase);
 
@@ -107,6 +117,7 @@ class MemberTable {
   std::vector<MemberState> states_;
   std::vector<Value> values_;
   BumpArena memory_;
+  size_t value_bytes_ = 0;
   absl::flat_hash_map<Key, uint32_t> spec_ids_, state_ids_;
   absl::flat_hash_map<std::string, uint32_t> value_ids_;  // by canonical text
 };

@@ -239,6 +239,7 @@ TermId TermStore::Intern(const Key& key) {
       t.finite = false;
       t.regular = false;
       t.min_length = members_->MinLength(t.a, static_cast<MemberPhase>(t.b));
+      t.nullable = t.min_length == 0;
       break;
   }
   if (t.nullable) t.min_length = 0;
@@ -432,12 +433,23 @@ TermId TermStore::Tokens(const TokenSet& tokens) {
 
 TermId TermStore::MembersOf(MemberSpec spec) { return members_->Begin(std::move(spec)); }
 
+bool TermStore::EnoughValues(TermId texts, int64_t count) {
+  return members_->EnoughValues(texts, count);
+}
+
 TermId TermStore::MembersTerm(uint32_t state, int64_t phase) {
   return Intern({.kind = TermKind::kMembers, .a = state, .b = phase});
 }
 
 TermId TermStore::Received(TermId to, std::string_view text) {
   return members_->Received(to, text);
+}
+
+void TermStore::AddRivals(TermId to, std::vector<uint32_t>* out) const {
+  members_->AddRivals(to, out);
+}
+bool TermStore::MayBecome(std::string_view text, uint32_t value) const {
+  return members_->MayBecome(text, value);
 }
 
 ProcId TermStore::AddProc(bool nullable, uint64_t min_length) {
@@ -458,7 +470,7 @@ ProcId TermStore::ProcOf(TermId body) {
   return it->second;
 }
 
-ProcId TermStore::CapturingProcOf(TermId body) {
+ProcId TermStore::CapturingProcOf(TermId body, bool compound) {
   auto [it, added] = capturing_by_body_.try_emplace(body.value);
   if (added) {
     const Term& t = terms_[body.value];
@@ -466,7 +478,8 @@ ProcId TermStore::CapturingProcOf(TermId body) {
     Proc& p = procs_[it->second.value];
     p.body = body;
     p.captures = true;
-    p.endless = Endless(body);
+    p.compound = compound;
+    p.endless = compound || Endless(body);
   }
   return it->second;
 }

@@ -19,7 +19,8 @@ using Json = nlohmann::ordered_json;
 // Draws schemas over the keys a, b, c and few small constants, so that keywords meet often.
 class SchemaMaker {
  public:
-  explicit SchemaMaker(uint32_t seed) : random_(seed) {}
+  // `hard`: with uniqueItems too, which mostly has no exact form.
+  explicit SchemaMaker(uint32_t seed, bool hard = false) : random_(seed), hard_(hard) {}
 
   Json Root() {
     Json schema = Schema(3);
@@ -72,6 +73,7 @@ class SchemaMaker {
         AddApplicator(&schema, depth - 1);
       }
     }
+    if (hard_ && Below(4) == 0) schema["uniqueItems"] = true;
     return schema;
   }
 
@@ -180,6 +182,7 @@ class SchemaMaker {
   }
 
   std::mt19937 random_;
+  bool hard_;
 };
 
 std::vector<Json> World() {
@@ -262,6 +265,49 @@ TEST_P(JsonSchemaRandom, AgreesWithTheValidator) {
   }
   // What has no exact form is refused; that must stay rare.
   EXPECT_LE(refused, kSchemas / 10);
+}
+
+// Widening loses no valid value, be it for lack of an exact form or of steps; and where nothing is
+// left out, the grammar is exact.
+TEST_P(JsonSchemaRandom, WideningKeepsEveryValidValue) {
+  static const std::vector<Json> world = World();
+  int widened = 0;
+  JsonSchemaOptions options;
+  options.strict_mode = false;
+  options.widen = true;
+  SchemaMaker maker(GetParam() + 1000, true);
+  for (int i = 0; i < 60; ++i) {
+    Json schema = maker.Root();
+    Limits limits;
+    if (i % 3 == 1) limits.max_schema_steps = 40;
+    if (i % 3 == 2) limits.max_schema_steps = 400;
+    SCOPED_TRACE(schema.dump() + " with " + std::to_string(limits.max_schema_steps) + " steps");
+    JsonValidator validator(schema);
+    std::vector<SchemaWarning> warnings;
+    StatusOr<Grammar> grammar = GrammarFromJsonSchema(schema.dump(), options, limits, &warnings);
+    if (!grammar.ok()) {
+      if (grammar.status().code() == StatusCode::kUnsatisfiable) {
+        for (const Json& value : world) EXPECT_FALSE(validator.Valid(value)) << value;
+      } else {
+        EXPECT_NE(grammar.status().message().find("itself"), std::string::npos)
+            << grammar.status().message();
+      }
+      continue;
+    }
+    widened += !warnings.empty();
+    Recognizer recognizer(*grammar);
+    for (const Json& value : world) {
+      bool valid = validator.Valid(value);
+      if (validator.looped()) break;
+      if (!valid && !warnings.empty()) continue;
+      std::vector<std::string> texts = Orders(value);
+      bool accepted = std::any_of(texts.begin(), texts.end(),
+                                  [&](const std::string& t) { return recognizer.Matches(t); });
+      EXPECT_EQ(accepted, valid) << value;
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(widened, 5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, JsonSchemaRandom, testing::Range(1u, 13u));

@@ -296,6 +296,7 @@ Status EvaluatedCases<T>::ApplyDependency(const JsonMember& member, Cases* cases
     ObjectSet absent, present;
     absent.named.push_back({member.key, kNone});
     present.named.push_back({member.key, kAnything, true});
+    present.min = 1;
     Cases out;
     for (Case& c : *cases) {
       if (!part.AddsTo(c.seen)) {

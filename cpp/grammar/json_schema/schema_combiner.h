@@ -49,11 +49,17 @@ class SchemaCombiner {
   Status ApplyUnevaluated(Keyword keyword, EvaluatedCases<T>* evaluated, std::vector<T>* sets);
   template <class T>
   StatusOr<std::vector<T>> ExactlyOne(const std::vector<T>& base,
-                                      std::vector<const std::vector<T>*> branches);
+                                      std::vector<const std::vector<T>*> branches,
+                                      const std::vector<bool>& loose, Status* left_out);
 
   StatusOr<int64_t> Count(Keyword keyword);
   StatusOr<Decimal> Number(Keyword keyword);
   StatusOr<ExprId> Sub(JsonId node) { return n_.SchemaExpr(node, pool_.scope(expr_)); }
+  // In widening, notes that `keyword` is left out, so that values of `types` are too many, instead
+  // of an error that this answers.
+  Status Tolerate(Keyword keyword, const Status& status, uint8_t types = kTypeAll);
+  // In widening, whether the expression of `pattern` has a form; it is noted where it has none.
+  StatusOr<bool> Tolerable(Keyword keyword, std::string_view pattern, uint8_t types);
   Status Error(StatusCode code, Keyword keyword, std::string_view what) const {
     return n_.tree_.Error(code, schema_.node, keyword, what);
   }

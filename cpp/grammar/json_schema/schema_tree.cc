@@ -312,7 +312,7 @@ StatusOr<const Schema*> SchemaTree::Read(JsonId node) {
       if (!keyword) continue;
       const KeywordInfo& info = kKeywords[static_cast<size_t>(*keyword)];
       if (!(info.drafts >> static_cast<int>(draft) & 1)) continue;
-      if (info.drafts == kOnly3) {
+      if (info.drafts == kOnly3 && !admit_draft3_) {
         return Error(StatusCode::kUnsupported, node, *keyword,
                      "this keyword of draft 3 is not supported; rewrite the schema in a later "
                      "draft, or declare a later draft in \"$schema\" to have it ignored");

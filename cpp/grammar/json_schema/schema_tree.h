@@ -113,6 +113,8 @@ class SchemaTree {
              const std::map<std::string, std::string>* registry = nullptr);
 
   const JsonDocument& document() const { return document_; }
+  // Leaves keywords of draft 3 to the reader of a schema, instead of an error.
+  void AdmitDraft3() { admit_draft3_ = true; }
   // The draft of the schema at `node`.
   Draft draft(JsonId node) const { return resources_[ResourceOf(node)].draft; }
   // Whether a schema under draft 4 or older was read: to these, 1.0 is no integer.
@@ -174,6 +176,8 @@ class SchemaTree {
   // schema_tree_refs.cc
   std::optional<JsonId> FollowPointer(JsonId from, std::string_view pointer) const;
   StatusOr<JsonId> ResolveUriReference(const Schema& schema, Keyword keyword, JsonId value);
+  StatusOr<JsonId> ResolveFrom(uint32_t resource, const Schema& schema, Keyword keyword,
+                               JsonId value);
   std::string DocumentName(JsonId node) const;  // for messages
   // Whether the reference at `value`, which names `target`, is one to a dynamic anchor.
   std::optional<AnchorNameId> DynamicName(Keyword keyword, JsonId value, JsonId target) const;
@@ -195,6 +199,7 @@ class SchemaTree {
   std::optional<SchemaRegistry> registry_;
   bool has_strict_integers_ = false;
   std::optional<bool> has_unevaluated_;
+  bool admit_draft3_ = false;
 };
 
 // The draft that a `$schema` names; nullopt for other meta-schemas.

@@ -61,6 +61,21 @@ ExprId ExprPool::Combine(ExprKind op, std::span<const ExprId> list) {
     if (kind(p) != ExprKind::kNot) continue;
     if (std::binary_search(flat.begin(), flat.end(), parts(p)[0])) return absorbing;
   }
+  if (op == ExprKind::kAnd && !single_.empty()) {
+    // One value and no other, or nothing; that it is not another need not be said.
+    auto single = std::find_if(flat.begin(), flat.end(), [&](ExprId p) { return IsSingle(p); });
+    if (single != flat.end()) {
+      ExprId value = *single;
+      auto is_other = [&](ExprId p) {
+        return kind(p) == ExprKind::kNot && IsSingle(parts(p)[0]);
+      };
+      flat.erase(std::remove_if(flat.begin(), flat.end(), is_other), flat.end());
+      if (std::any_of(flat.begin(), flat.end(),
+                      [&](ExprId p) { return p != value && IsSingle(p); })) {
+        return kNone;
+      }
+    }
+  }
   if (flat.empty()) return neutral;
   if (flat.size() == 1) return flat[0];
   return Intern(op, flat);
@@ -68,6 +83,11 @@ ExprId ExprPool::Combine(ExprKind op, std::span<const ExprId> list) {
 
 ExprId ExprPool::And(std::span<const ExprId> parts) { return Combine(ExprKind::kAnd, parts); }
 ExprId ExprPool::Or(std::span<const ExprId> parts) { return Combine(ExprKind::kOr, parts); }
+
+void ExprPool::MarkSingle(ExprId id) {
+  if (id.value >= single_.size()) single_.resize(size());
+  single_[id.value] = true;
+}
 
 ExprId ExprPool::Not(ExprId part) {
   if (part == kAnything) return kNone;
@@ -166,12 +186,14 @@ struct Printer {
     }
     out += o.closed ? "closed}" : Show(o.rest) + "...}";
     if (o.names != kAnything) out += " names " + Show(o.names);
-    for (const ObjectSet::Some& s : o.some) {
-      out += " some";
-      for (PatternId p : s.match) out += " " + Show(p);
-      for (PatternId p : s.no_match) out += " not " + Show(p);
-      if (s.key != kAnything) out += " named " + Show(s.key);
-      out += ": " + Show(s.value);
+    for (const auto& [word, list] : {std::pair(" some", &o.some), std::pair(" none", &o.none)}) {
+      for (const ObjectSet::Some& s : *list) {
+        out += word;
+        for (PatternId p : s.match) out += " " + Show(p);
+        for (PatternId p : s.no_match) out += " not " + Show(p);
+        if (s.key != kAnything) out += " named " + Show(s.key);
+        out += ": " + Show(s.value);
+      }
     }
     return out;
   }

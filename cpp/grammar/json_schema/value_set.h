@@ -17,6 +17,7 @@
 #include "grammar/json_schema/dynamic_scope.h"
 #include "grammar/json_schema/json_document.h"
 #include "grammar/json_schema/numbers.h"
+#include "grammar/json_schema/schema_tree.h"
 #include "grammar/json_schema/strings.h"
 
 namespace grammask::internal {
@@ -45,6 +46,10 @@ class ExprPool {
   }
   ExprId Or(std::span<const ExprId> parts);
   ExprId Not(ExprId part);
+  // `id` is a set of one value, and no other expression so marked is the same value: two that are
+  // marked have nothing in common.
+  void MarkSingle(ExprId id);
+  bool IsSingle(ExprId id) const { return id.value < single_.size() && single_[id.value]; }
 
   ExprKind kind(ExprId id) const { return exprs_[id.value].kind; }
   JsonId node(ExprId id) const { return JsonId(exprs_[id.value].first); }     // kSchema kValue
@@ -70,6 +75,7 @@ class ExprPool {
 
   std::vector<Expr> exprs_;
   std::vector<ExprId> parts_;
+  std::vector<bool> single_;
   absl::flat_hash_map<Key, ExprId> ids_;
 };
 
@@ -134,6 +140,7 @@ struct ObjectSet {
   ExprId names = kAnything;           // for each key, as a string
   int64_t min = 0, max = kUnbounded;  // members
   std::vector<Some> some;
+  std::vector<Some> none;  // each is true of no extra key
   // In strict mode: no extra keys but those that a pattern matches, as the schema speaks of none.
   bool closed = false;
   // The members may come in any order, whatever the options say: a value of enum or const.
@@ -141,7 +148,7 @@ struct ObjectSet {
 
   bool IsAll() const {
     return named.empty() && rest == kAnything && groups.empty() && names == kAnything && min == 0 &&
-           max == kUnbounded && some.empty() && !closed;
+           max == kUnbounded && some.empty() && none.empty() && !closed;
   }
   // Whether any key may occur that is not named.
   bool HasExtras() const { return rest != kNone && max > 0; }
@@ -155,8 +162,16 @@ struct ValueSet {
   std::vector<StringSet> strings;
   std::vector<ArraySet> arrays;
   std::vector<ObjectSet> objects;
+  // In widening: the types (TypeBit; kTypeNumber for all numbers) of which there may be more values
+  // here than are meant. What is subtracted from another set must not be such.
+  uint8_t widened = 0;
 
   static ValueSet All();
+  uint8_t types() const {
+    return (null ? kTypeNull : 0) | (false_value || true_value ? kTypeBoolean : 0) |
+           (numbers.empty() ? 0 : kTypeNumber) | (strings.empty() ? 0 : kTypeString) |
+           (arrays.empty() ? 0 : kTypeArray) | (objects.empty() ? 0 : kTypeObject);
+  }
   bool IsEmpty() const {
     return !null && !false_value && !true_value && numbers.empty() && strings.empty() &&
            arrays.empty() && objects.empty();
