@@ -124,7 +124,7 @@ StatusOr<std::vector<ExprId>> Normaliser::PartsOf(ExprId expr) {
   return parts;
 }
 
-Status Normaliser::PartsOfSchema(const Schema& schema, std::vector<ExprId>* parts) {
+Status Normaliser::PartsOfSchema(const Schema& schema, std::vector<ExprId>* parts, bool inner) {
   const JsonDocument& d = tree_.document();
   auto add = [&](JsonId node) -> Status {
     GM_ASSIGN_OR_RETURN(ExprId expr, SchemaExpr(node));
@@ -138,7 +138,14 @@ Status Normaliser::PartsOfSchema(const Schema& schema, std::vector<ExprId>* part
   }
   for (Keyword k : {Keyword::kAllOf, Keyword::kAnyOf, Keyword::kOneOf}) {
     if (!schema.Has(k)) continue;
-    for (JsonId e : d.elements(*schema.Get(k))) GM_RETURN_IF_ERROR(add(e));
+    for (JsonId e : d.elements(*schema.Get(k))) {
+      GM_RETURN_IF_ERROR(add(e));
+      if (k != Keyword::kAllOf || inner) continue;
+      GM_ASSIGN_OR_RETURN(const Schema* within, Inline(schema, parts->back()));
+      if (within == nullptr) continue;
+      parts->pop_back();
+      GM_RETURN_IF_ERROR(PartsOfSchema(*within, parts, true));
+    }
   }
   if (schema.Has(Keyword::kNot)) GM_RETURN_IF_ERROR(add(*schema.Get(Keyword::kNot)));
   if (schema.Has(Keyword::kIf) && (schema.Has(Keyword::kThen) || schema.Has(Keyword::kElse))) {
@@ -153,6 +160,20 @@ Status Normaliser::PartsOfSchema(const Schema& schema, std::vector<ExprId>* part
     }
   }
   return {};
+}
+
+StatusOr<const Schema*> Normaliser::Inline(const Schema& outer, ExprId expr) {
+  const Schema* none = nullptr;
+  if (pool_.kind(expr) != ExprKind::kSchema) return none;
+  GM_ASSIGN_OR_RETURN(const Schema* schema, tree_.Read(pool_.node(expr)));
+  for (const Schema* s : {&outer, schema}) {
+    if (s->Has(Keyword::kUnevaluatedProperties) || s->Has(Keyword::kUnevaluatedItems)) return none;
+  }
+  for (Keyword k : {Keyword::kOneOf, Keyword::kNot, Keyword::kIf, Keyword::kDependentRequired,
+                    Keyword::kDependentSchemas, Keyword::kDependencies}) {
+    if (schema->Has(k)) return schema;
+  }
+  return none;
 }
 
 StatusOr<const ValueSet*> Normaliser::Evaluate(ExprId root) {
@@ -250,6 +271,15 @@ StatusOr<ValueSet> Normaliser::Combine(ExprId expr) {
 StatusOr<ValueSet> Normaliser::CombineAnd(ExprId expr) {
   std::optional<ValueSet> set;
   std::vector<ExprId> parts(pool_.parts(expr).begin(), pool_.parts(expr).end());
+  if (parts.size() > 2) {
+    // One condition more than on a set that is known.
+    ExprId last = parts.back();
+    ExprId before = pool_.And(std::span(parts).first(parts.size() - 1));
+    if (const ValueSet* known = SlotOf(before).set) {
+      if (pool_.kind(last) == ExprKind::kNot) return Subtract(*known, Known(pool_.parts(last)[0]));
+      return Intersect(*known, Known(last));
+    }
+  }
   for (ExprId p : parts) {
     if (pool_.kind(p) == ExprKind::kNot) continue;
     if (!set) {

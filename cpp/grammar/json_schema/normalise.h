@@ -75,7 +75,10 @@ class Normaliser {
 
   Slot& SlotOf(ExprId expr);
   StatusOr<std::vector<ExprId>> PartsOf(ExprId expr);
-  Status PartsOfSchema(const Schema& schema, std::vector<ExprId>* parts);
+  Status PartsOfSchema(const Schema& schema, std::vector<ExprId>* parts, bool inner = false);
+  // The schema of `expr` where it is better combined with what is known of the value already than
+  // for itself: it tells cases apart. nullptr otherwise.
+  StatusOr<const Schema*> Inline(const Schema& outer, ExprId expr);
   StatusOr<ValueSet> Combine(ExprId expr);
   StatusOr<ValueSet> CombineAnd(ExprId expr);
   StatusOr<ValueSet> ValueOf(JsonId node);
