@@ -239,6 +239,7 @@ TermId TermStore::Intern(const Key& key) {
       t.finite = false;
       t.regular = false;
       t.min_length = members_->MinLength(t.a, static_cast<MemberPhase>(t.b));
+      t.nullable = t.min_length == 0;
       break;
   }
   if (t.nullable) t.min_length = 0;
@@ -431,6 +432,10 @@ TermId TermStore::Tokens(const TokenSet& tokens) {
 }
 
 TermId TermStore::MembersOf(MemberSpec spec) { return members_->Begin(std::move(spec)); }
+
+bool TermStore::EnoughValues(TermId texts, int64_t count) {
+  return members_->EnoughValues(texts, count);
+}
 
 TermId TermStore::MembersTerm(uint32_t state, int64_t phase) {
   return Intern({.kind = TermKind::kMembers, .a = state, .b = phase});

@@ -142,6 +142,8 @@ class TermStore {
   TermId Tokens(const TokenSet& tokens);
   // All members in any order; Nothing() when no list of them is possible.
   TermId MembersOf(MemberSpec spec);
+  // Whether distinct members of these texts have `count` different values: see members.h.
+  bool EnoughValues(TermId texts, int64_t count);
   // One character of the set, in UTF-8 or in any JSON spelling; remembered per set.
   TermId Character(const CodePointSet& characters, bool json);
 

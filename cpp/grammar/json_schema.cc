@@ -13,6 +13,7 @@
 #include <string>
 
 #include "grammar/json_schema/emit.h"
+#include "grammar/json_schema/formats.h"
 #include "grammar/json_schema/json_document.h"
 #include "grammar/json_schema/key_patterns.h"
 #include "grammar/json_schema/normalise.h"
@@ -42,7 +43,8 @@ StatusOr<Grammar> Build(std::string_view schema, const JsonSchemaOptions& option
   if (widen) tree.AdmitDraft3();
   GrammarBuilder builder(limits);
   KeyPatterns patterns(&builder, limits);
-  Normaliser normaliser(&tree, &patterns, limits, {.strict = options.strict_mode, .widen = widen});
+  Normaliser normaliser(&tree, &patterns, limits,
+                        {.strict = options.strict_mode, .widen = widen, .formats = &options.formats});
   GM_ASSIGN_OR_RETURN(ExprId root, normaliser.SchemaExpr(document.root(), kNoScope));
   GM_RETURN_IF_ERROR(normaliser.Evaluate(root).status());
   StatusOr<bool> empty = normaliser.ProvablyEmpty(root);
@@ -63,6 +65,7 @@ StatusOr<Grammar> GrammarFromJsonSchema(std::string_view schema, const JsonSchem
                                         std::vector<SchemaWarning>* warnings) {
   if (warnings != nullptr) warnings->clear();
   GM_RETURN_IF_ERROR(CheckOptions(options));
+  GM_RETURN_IF_ERROR(CheckFormats(options.formats, limits));
   // What has an exact form is never widened.
   StatusOr<Grammar> exact = Build(schema, options, limits, false, nullptr);
   StatusCode code = exact.status().code();

@@ -75,7 +75,7 @@ class Algebra {
   Status Outside(const ArraySet& set, std::vector<ArraySet>* out);
   Status Outside(const ObjectSet& set, std::vector<ObjectSet>* out);
   Status OutsideExtras(const ObjectSet& set, std::vector<ObjectSet>* out);
-  StatusOr<ObjectSet> WithoutExtra(const ObjectSet& set, const ObjectSet::Some& some);
+  ObjectSet WithoutExtra(const ObjectSet& set, const ObjectSet::Some& some);
   Status MeetNamed(const ObjectSet& a, const ObjectSet& b, std::vector<ObjectSet::Named>* named);
   Status ExpandSome(const ObjectSet& owner, std::vector<ObjectSet>* cases);
   StatusOr<bool> KeySatisfies(const ObjectSet::Some& some, std::string_view key);

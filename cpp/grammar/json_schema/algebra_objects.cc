@@ -54,6 +54,10 @@ StatusOr<ExprId> Algebra::ExtraValue(const ObjectSet& set, std::string_view key)
     }
     if (!any) parts.push_back(group.rest);
   }
+  for (const ObjectSet::Some& none : set.none) {
+    GM_ASSIGN_OR_RETURN(bool satisfies, KeySatisfies(none, key));
+    if (satisfies) parts.push_back(pool_.Not(none.value));
+  }
   return parts.size() == 1 ? parts[0] : pool_.And(parts);
 }
 
@@ -65,6 +69,9 @@ bool Algebra::Simplify(ObjectSet* set) {
     ++required;
   }
   set->min = std::max(set->min, required);
+  std::erase_if(set->none, [&](const ObjectSet::Some& s) {
+    return s.key == kNone || pool_.And(s.value, set->rest) == kNone;
+  });
   if (set->rest == kNone) {
     set->groups.clear();
     if (!set->some.empty()) return false;
@@ -172,6 +179,12 @@ Status Algebra::Meet(const ObjectSet& a, const ObjectSet& b, std::vector<ObjectS
       both.groups.push_back(g);
     }
   }
+  both.none = a.none;
+  for (const ObjectSet::Some& n : b.none) {
+    if (std::find(both.none.begin(), both.none.end(), n) == both.none.end()) {
+      both.none.push_back(n);
+    }
+  }
   both.names = pool_.And(a.names, b.names);
   both.min = std::max(a.min, b.min);
   both.max = std::min(a.max, b.max);
@@ -191,17 +204,12 @@ Status Algebra::Meet(const ObjectSet& a, const ObjectSet& b, std::vector<ObjectS
 }
 
 // `set` without any extra key of which `some` is true, and nothing else asked of the extra keys.
-StatusOr<ObjectSet> Algebra::WithoutExtra(const ObjectSet& set, const ObjectSet::Some& some) {
+ObjectSet Algebra::WithoutExtra(const ObjectSet& set, const ObjectSet::Some& some) {
   ObjectSet out = set;
   ExprId wrong = pool_.Not(some.value);
   if (some.key != kAnything) {
-    // Only the names decide: then no extra key may have such a name. But `names` speaks of the
-    // named keys too, which must be left alone.
-    return Unsupported(
-        "an object none of whose keys outside a list has certain names and values "
-        "is not supported");
-  }
-  if (some.match.empty() && some.no_match.empty()) {
+    out.none.push_back(some);
+  } else if (some.match.empty() && some.no_match.empty()) {
     out.rest = wrong;
   } else if (some.no_match.empty() && some.match.size() == 1) {
     out.groups.push_back({{{some.match[0], wrong}}, kAnything});
@@ -210,9 +218,7 @@ StatusOr<ObjectSet> Algebra::WithoutExtra(const ObjectSet& set, const ObjectSet:
     for (PatternId p : some.no_match) group.patterns.push_back({p, kAnything});
     out.groups.push_back(std::move(group));
   } else {
-    return Unsupported(
-        "the complement of a condition on keys that match some patterns and not "
-        "others is not supported");
+    out.none.push_back(some);
   }
   return out;
 }
@@ -238,9 +244,10 @@ Status Algebra::OutsideExtras(const ObjectSet& set, std::vector<ObjectSet>* out)
   }
   if (set.names != kAnything) add({.key = pool_.Not(set.names)});
   for (const ObjectSet::Some& some : set.some) {
-    GM_ASSIGN_OR_RETURN(ObjectSet none, WithoutExtra(free, some));
+    ObjectSet none = WithoutExtra(free, some);
     if (Simplify(&none)) out->push_back(std::move(none));
   }
+  for (const ObjectSet::Some& none : set.none) add(none);
   return Step(free.named.size() + 1);
 }
 

@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "grammar/json_schema/emit_containers.h"
+#include "grammar/json_schema/formats.h"
 
 namespace grammask::internal {
 namespace {
@@ -142,8 +143,14 @@ StatusOr<NodeId> SchemaEmitter::Numbers(const std::vector<NumberSet>& sets) {
 }
 
 StatusOr<NodeId> SchemaEmitter::String(const StringSet& set) {
-  GM_ASSIGN_OR_RETURN(NodeId body, Case(set));
   NodeId quote = builder_.Bytes("\"");
+  StringSet regex;
+  regex.formats = {"regex"};
+  if (set == regex) {  // meets nothing, so it need not be regular
+    if (!regex_) regex_ = EmitNestedRegex(&builder_);
+    return RuleFor(builder_.Sequence({quote, *regex_, quote}), "string");
+  }
+  GM_ASSIGN_OR_RETURN(NodeId body, Case(set));
   return RuleFor(builder_.Sequence({quote, body, quote}), "string");
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -80,6 +81,7 @@ class SchemaEmitter {
   ExprId current_ = kAnything;  // whose rule is being made
   absl::flat_hash_map<std::pair<ExprId, int>, NodeId> values_;
   absl::flat_hash_map<NodeId, NodeId> rules_;  // by body
+  std::optional<NodeId> regex_;                // the text of format regex, once it is made
 };
 
 }  // namespace grammask::internal

@@ -33,7 +33,8 @@ class ObjectEmitter {
   StatusOr<NodeId> MemberNode(NodeId key, ExprId value, std::string_view name);
   // The extra members of which the conditions of set_.some in the mask are true.
   StatusOr<NodeId> ExtraNode(uint32_t conditions);
-  StatusOr<std::vector<Extra>> Extras(uint32_t conditions);
+  // `names`: which of the conditions of set_.none that speak of names the key's name meets.
+  StatusOr<std::vector<Extra>> Extras(uint32_t conditions, uint32_t names);
   Status RestrictNames(ExprId names, std::vector<Extra>* extras);
   Status ExcludeNames(Extra* extra);
   // Extra members to the end of the object, `min` to `max` of them; a comma comes before the first

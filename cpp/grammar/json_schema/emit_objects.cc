@@ -104,7 +104,8 @@ StatusOr<bool> ObjectEmitter::FindMembers() {
   return true;
 }
 
-StatusOr<std::vector<ObjectEmitter::Extra>> ObjectEmitter::Extras(uint32_t conditions) {
+StatusOr<std::vector<ObjectEmitter::Extra>> ObjectEmitter::Extras(uint32_t conditions,
+                                                                  uint32_t names) {
   std::vector<PatternId> patterns;
   auto index = [&](PatternId p) {
     auto it = std::find(patterns.begin(), patterns.end(), p);
@@ -122,6 +123,13 @@ StatusOr<std::vector<ObjectEmitter::Extra>> ObjectEmitter::Extras(uint32_t condi
     for (PatternId p : set_.some[i].match) index(p);
     for (PatternId p : set_.some[i].no_match) index(p);
   }
+  std::vector<const ObjectSet::Some*> forbidden;
+  for (size_t i = 0, named = 0; i < set_.none.size(); ++i) {
+    if (set_.none[i].key != kAnything && !(names >> named++ & 1)) continue;
+    forbidden.push_back(&set_.none[i]);
+    for (PatternId p : set_.none[i].match) index(p);
+    for (PatternId p : set_.none[i].no_match) index(p);
+  }
   if (patterns.size() > kMaxPatterns) {
     return Unsupported("patternProperties: " + std::to_string(patterns.size()) +
                        " patterns that one object's keys may match in any combination are not "
@@ -134,10 +142,13 @@ StatusOr<std::vector<ObjectEmitter::Extra>> ObjectEmitter::Extras(uint32_t condi
     // In strict mode a key must match a pattern of the schema's own.
     bool open = !set_.closed || (mask & ((uint32_t{1} << declared) - 1)) != 0;
     std::vector<ExprId> parts = {open ? set_.rest : kNone};
-    for (const ObjectSet::Some* some : asked) {
-      bool meets = std::all_of(some->match.begin(), some->match.end(), matches) &&
-                   std::none_of(some->no_match.begin(), some->no_match.end(), matches);
-      parts.push_back(meets ? some->value : kNone);
+    auto meets = [&](const ObjectSet::Some* some) {
+      return std::all_of(some->match.begin(), some->match.end(), matches) &&
+             std::none_of(some->no_match.begin(), some->no_match.end(), matches);
+    };
+    for (const ObjectSet::Some* some : asked) parts.push_back(meets(some) ? some->value : kNone);
+    for (const ObjectSet::Some* none : forbidden) {
+      if (meets(none)) parts.push_back(e_.normaliser_.pool().Not(none->value));
     }
     for (const ObjectSet::Group& g : set_.groups) {
       bool any = false;
@@ -200,18 +211,35 @@ Status ObjectEmitter::RestrictNames(ExprId names, std::vector<Extra>* extras) {
 
 StatusOr<NodeId> ObjectEmitter::ExtraNode(uint32_t conditions) {
   if (!set_.HasExtras()) return builder_.Nothing();
-  GM_ASSIGN_OR_RETURN(std::vector<Extra> extras, Extras(conditions));
-  for (Extra& extra : extras) GM_RETURN_IF_ERROR(ExcludeNames(&extra));
-  GM_RETURN_IF_ERROR(RestrictNames(set_.names, &extras));
-  for (size_t i = 0; i < set_.some.size(); ++i) {
-    if (conditions >> i & 1) GM_RETURN_IF_ERROR(RestrictNames(set_.some[i].key, &extras));
+  // Names that something is forbidden to: keys that have such a name, and keys that have not.
+  std::vector<ExprId> names;
+  for (const ObjectSet::Some& none : set_.none) {
+    if (none.key != kAnything) names.push_back(none.key);
+  }
+  if (names.size() > SchemaEmitter::kMaxConditions) {
+    return Unsupported(
+        std::to_string(names.size()) +
+        " conditions on names and values of one object's keys, which is what the "
+        "complement of propertyNames inside a complement asks for, are not supported");
   }
   std::vector<NodeId> alternatives;
-  for (const Extra& extra : extras) {
-    GM_ASSIGN_OR_RETURN(NodeId key, e_.String(extra.key));
-    if (key == builder_.Nothing()) continue;
-    GM_ASSIGN_OR_RETURN(NodeId node, MemberNode(key, extra.value, "extra"));
-    alternatives.push_back(node);
+  for (uint32_t mask = 0; mask < uint32_t{1} << names.size(); ++mask) {
+    GM_ASSIGN_OR_RETURN(std::vector<Extra> extras, Extras(conditions, mask));
+    for (Extra& extra : extras) GM_RETURN_IF_ERROR(ExcludeNames(&extra));
+    GM_RETURN_IF_ERROR(RestrictNames(set_.names, &extras));
+    for (size_t i = 0; i < set_.some.size(); ++i) {
+      if (conditions >> i & 1) GM_RETURN_IF_ERROR(RestrictNames(set_.some[i].key, &extras));
+    }
+    for (size_t i = 0; i < names.size(); ++i) {
+      ExprId in = mask >> i & 1 ? names[i] : e_.normaliser_.pool().Not(names[i]);
+      GM_RETURN_IF_ERROR(RestrictNames(in, &extras));
+    }
+    for (const Extra& extra : extras) {
+      GM_ASSIGN_OR_RETURN(NodeId key, e_.String(extra.key));
+      if (key == builder_.Nothing()) continue;
+      GM_ASSIGN_OR_RETURN(NodeId node, MemberNode(key, extra.value, "extra"));
+      alternatives.push_back(node);
+    }
   }
   return builder_.Choice(alternatives);
 }

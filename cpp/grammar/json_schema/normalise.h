@@ -25,6 +25,8 @@ struct NormaliserOptions {
   bool strict = false;  // sets are closed where their schema does not speak of others
   // What has no exact form is left out, so that sets may be too large, and noted.
   bool widen = false;
+  // JsonSchemaOptions::formats, or none. Must outlive the normaliser.
+  const std::map<std::string, std::string>* formats = nullptr;
 };
 
 // Evaluates expressions over the schemas of one tree, each once. Not thread-safe.

@@ -112,9 +112,15 @@ StatusOr<StringSet> SchemaCombiner::Strings() {
     if (tolerable && !set.values) set.patterns.emplace_back(pattern);
   }
   if (std::optional<JsonId> format = schema_.Get(Keyword::kFormat)) {
-    // A format that no draft defines is an annotation.
-    if (document_.IsString(*format) && IsKnownFormat(document_.text(*format))) {
-      set.formats.emplace_back(document_.text(*format));
+    // A format that neither the caller nor any draft defines is an annotation.
+    if (document_.IsString(*format)) {
+      std::string name(document_.text(*format));
+      const auto* own = n_.options_.formats;
+      if (own != nullptr && own->contains(name)) {
+        set.patterns.push_back(PatternOfFormat(own->at(name)));
+      } else if (IsKnownFormat(name)) {
+        set.formats.push_back(std::move(name));
+      }
     }
   }
   if (set.values) set.Normalise();

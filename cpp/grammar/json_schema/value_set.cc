@@ -186,12 +186,14 @@ struct Printer {
     }
     out += o.closed ? "closed}" : Show(o.rest) + "...}";
     if (o.names != kAnything) out += " names " + Show(o.names);
-    for (const ObjectSet::Some& s : o.some) {
-      out += " some";
-      for (PatternId p : s.match) out += " " + Show(p);
-      for (PatternId p : s.no_match) out += " not " + Show(p);
-      if (s.key != kAnything) out += " named " + Show(s.key);
-      out += ": " + Show(s.value);
+    for (const auto& [word, list] : {std::pair(" some", &o.some), std::pair(" none", &o.none)}) {
+      for (const ObjectSet::Some& s : *list) {
+        out += word;
+        for (PatternId p : s.match) out += " " + Show(p);
+        for (PatternId p : s.no_match) out += " not " + Show(p);
+        if (s.key != kAnything) out += " named " + Show(s.key);
+        out += ": " + Show(s.value);
+      }
     }
     return out;
   }

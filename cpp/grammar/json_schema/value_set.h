@@ -140,6 +140,7 @@ struct ObjectSet {
   ExprId names = kAnything;           // for each key, as a string
   int64_t min = 0, max = kUnbounded;  // members
   std::vector<Some> some;
+  std::vector<Some> none;  // each is true of no extra key
   // In strict mode: no extra keys but those that a pattern matches, as the schema speaks of none.
   bool closed = false;
   // The members may come in any order, whatever the options say: a value of enum or const.
@@ -147,7 +148,7 @@ struct ObjectSet {
 
   bool IsAll() const {
     return named.empty() && rest == kAnything && groups.empty() && names == kAnything && min == 0 &&
-           max == kUnbounded && some.empty() && !closed;
+           max == kUnbounded && some.empty() && none.empty() && !closed;
   }
   // Whether any key may occur that is not named.
   bool HasExtras() const { return rest != kNone && max > 0; }
