@@ -6,9 +6,10 @@
 // (,b)? (,c)? end. The suffixes T share rules every few members, which keeps a thousand optional
 // properties linear. Bounds on the number of members need the count: states (member, count so far).
 // An extra key is any string but the named ones; where patterns have a say, each combination of
-// matching and not matching that leads to other values is a kind of extra member of its own.
+// matching and not matching that leads to other values is a kind of extra member of its own, where
+// some key can match so: of ^a, ^b and ^c there are three and "none", not eight.
 //
-// Tests: tests/grammar/json_schema_test.cc.
+// Tests: tests/grammar/json_schema_test.cc, json_schema_random_test.cc.
 #include <algorithm>
 
 #include "grammar/json_schema/emit_containers.h"
