@@ -219,10 +219,6 @@ class TermBuilder {
             InvalidArgument("a member of Members matches the empty text; each must be longer");
         return TermStore::Nothing();
       }
-      if (use == MemberUse::kDistinct && !s_.term(term).regular) {
-        failed_ = InvalidArgument("a distinct member of Members must be a regular expression");
-        return TermStore::Nothing();
-      }
       spec.members.push_back({.use = use, .meets = v.members.meets(i), .term = term});
     }
     if (MayRunOut(spec)) {

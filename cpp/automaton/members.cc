@@ -117,8 +117,12 @@ bool MemberTable::PlainlyEnough(TermId texts, uint64_t count) {
 }
 
 bool MemberTable::EnoughValues(TermId texts, int64_t count) {
-  if (count <= 1 || PlainlyEnough(texts, static_cast<uint64_t>(count))) return true;
-  if (count > kMaxTried) return true;
+  if (count <= 1 || !s_.term(texts).regular) return true;
+  for (const ByteEdge& e : s_.ExpandLocked(texts).bytes) {
+    if (e.lo <= '[' && '[' <= e.hi) return true;
+    if (e.lo <= '{' && '{' <= e.hi) return true;
+  }
+  if (PlainlyEnough(texts, static_cast<uint64_t>(count)) || count > kMaxTried) return true;
   // A choice of `count` texts is enough, so the shortest of those that are left are taken.
   TermId left = texts;
   std::vector<uint32_t> values;
@@ -160,6 +164,15 @@ TermId MemberTable::Begin(MemberSpec spec) {
   const uint32_t id = it->second;
   if (added) {
     Prepare(&spec);
+    for (MemberSpec::Member& m : spec.members) {
+      if (m.use != MemberUse::kDistinct) continue;
+      for (const ByteEdge& e : s_.ExpandLocked(m.term).bytes) {
+        m.compound |= (e.lo <= '{' && '{' <= e.hi) || (e.lo <= '[' && '[' <= e.hi);
+      }
+      // What is called first may begin with a bracket too.
+      m.compound |= !s_.ExpandLocked(m.term).calls.empty();
+      m.endless = m.compound || PlainlyEnough(m.term, kMaxLength);
+    }
     specs_.push_back(std::move(spec));
   }
   const MemberSpec& known = specs_[id];
@@ -240,9 +253,11 @@ std::optional<uint32_t> MemberTable::After(const MemberState& state,
 }
 
 TermId MemberTable::Others(TermId texts, std::span<const uint32_t> values) {
-  if (values.empty()) return texts;
   absl::InlinedVector<TermId, 8> spellings;
-  for (uint32_t v : values) spellings.push_back(values_[v].spellings);
+  for (uint32_t v : values) {
+    if (values_[v].compound == nullptr) spellings.push_back(values_[v].spellings);
+  }
+  if (spellings.empty()) return texts;
   const TermId parts[] = {texts, s_.Not(s_.Choice(spellings))};
   return s_.And(parts);
 }
@@ -263,9 +278,10 @@ void MemberTable::Read(const Term& term, const Readings& out) {
         out.calls->push_back({member.proc, TermOf(*after, MemberPhase::kAfter)});
         continue;
       }
-      const TermId others = Others(member.term, state.values);
+      const TermId others = member.compound ? member.term : Others(member.term, state.values);
       if (others == TermStore::Nothing()) continue;
-      out.calls->push_back({s_.CapturingProcOf(others), TermOf(*after, MemberPhase::kRead)});
+      out.calls->push_back({s_.CapturingProcOf(others, member.compound, member.endless),
+                            TermOf(*after, MemberPhase::kRead)});
     }
     return;
   }
@@ -307,22 +323,36 @@ uint64_t MemberTable::MinLength(int64_t id, MemberPhase phase) const {
   return Add(length, s_.term(spec.end).min_length);
 }
 
-// A JSON scalar is told by its value, anything else by its text.
-uint32_t MemberTable::ValueOf(std::string_view text) {
-  std::string canonical = "=" + std::string(text);
+// JSON is told by its value, anything else by its text.
+uint32_t MemberTable::ValueOf(std::string_view given) {
+  std::string text(given);
+  std::string canonical = "=" + text;
   TermId spellings = TermStore::Nothing();
   StatusOr<JsonDocument> document = JsonDocument::Parse(text, s_.limits());
-  const bool scalar = document.ok() && !document->IsArray(document->root()) &&
-                      !document->IsObject(document->root());
-  if (scalar && document->IsString(document->root())) {
+  // A key that is repeated has no value of its own that readers agree on: such a text equals none.
+  const bool compound =
+      document.ok() &&
+      (document->IsArray(document->root()) || document->IsObject(document->root())) &&
+      !RepeatsKey(text, *document);
+  if (compound) {
+    canonical = CanonicalJson(*document);
+  } else if (document.ok() && document->IsString(document->root())) {
     canonical = "\"" + std::string(document->text(document->root()));
-  } else if (scalar && document->IsNumber(document->root())) {
+  } else if (document.ok() && document->IsNumber(document->root())) {
     if (StatusOr<Decimal> number = Decimal::Parse(document->text(document->root())); number.ok()) {
       canonical = "#" + number->ToString();
     }
   }
   auto [it, added] = value_ids_.try_emplace(canonical, static_cast<uint32_t>(values_.size()));
   if (!added) return it->second;
+  value_bytes_ += 256 + 4 * text.size();
+  if (compound) {
+    auto kept = std::make_unique<const std::string>(text);
+    JsonDocument parsed = JsonDocument::Parse(*kept, s_.limits()).value();
+    values_.push_back(
+        {spellings, std::make_unique<const CapturedValue>(std::move(kept), std::move(parsed))});
+    return it->second;
+  }
   if (canonical[0] == '"') {
     const TermId quote = s_.Literal("\"", false);
     spellings = s_.Sequence(
@@ -337,7 +367,7 @@ uint32_t MemberTable::ValueOf(std::string_view text) {
   } else {
     spellings = s_.Literal(text, false);
   }
-  values_.push_back({spellings});
+  values_.push_back({spellings, nullptr});
   return it->second;
 }
 
@@ -349,7 +379,9 @@ TermId MemberTable::Received(TermId to, std::string_view text) {
       const uint32_t value = ValueOf(text);
       MemberState state = states_[static_cast<size_t>(t.a)];
       std::vector<uint32_t> values(state.values.begin(), state.values.end());
-      values.insert(std::ranges::lower_bound(values, value), value);
+      const auto place = std::ranges::lower_bound(values, value);
+      if (place != values.end() && *place == value) return TermStore::Nothing();
+      values.insert(place, value);
       state.values = values;
       return TermOf(StateOf(state), MemberPhase::kAfter);
     }
@@ -369,9 +401,21 @@ TermId MemberTable::Received(TermId to, std::string_view text) {
   }
 }
 
+void MemberTable::AddRivals(TermId to, std::vector<uint32_t>* out) const {
+  const Term& t = s_.term(to);
+  if (t.kind == TermKind::kSequence) {
+    AddRivals(t.children[0], out);
+  } else if (t.kind == TermKind::kChoice) {
+    for (TermId c : t.children) AddRivals(c, out);
+  } else if (t.kind == TermKind::kMembers && static_cast<MemberPhase>(t.b) == MemberPhase::kRead) {
+    for (uint32_t v : states_[static_cast<size_t>(t.a)].values) {
+      if (values_[v].compound != nullptr) out->push_back(v);
+    }
+  }
+}
+
 size_t MemberTable::memory_bytes() const {
-  size_t bytes =
-      memory_.bytes() + states_.capacity() * (sizeof(MemberState) + 96) + values_.size() * 64;
+  size_t bytes = memory_.bytes() + states_.capacity() * (sizeof(MemberState) + 96) + value_bytes_;
   for (const MemberSpec& spec : specs_) {
     bytes += sizeof(spec) + spec.members.capacity() * sizeof(MemberSpec::Member) + 128;
   }

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "automaton/captured_value.h"
 #include "automaton/member_lengths.h"
 #include "automaton/term_store.h"
 #include "base/arena.h"
@@ -21,11 +22,13 @@ namespace grammask::internal {
 struct MemberSpec {
   struct Member {
     MemberUse use;
-    uint32_t meets;   // conditions
-    ProcId proc;      // what is called for it, but for a distinct one
-    TermId term;      // its texts
-    uint32_t bit;     // its place in MemberState::seen, where it may come once
-    uint64_t length;  // of its shortest text
+    uint32_t meets;         // conditions
+    ProcId proc;            // what is called for it, but for a distinct one
+    TermId term;            // its texts
+    uint32_t bit;           // its place in MemberState::seen, where it may come once
+    uint64_t length;        // of its shortest text
+    bool compound = false;  // distinct, and an array or object
+    bool endless = false;   // distinct, and plainly with infinitely many values
   };
   std::vector<Member> members;
   TermId separator, end;
@@ -73,11 +76,17 @@ class MemberTable {
   void Read(const Term& term, const Readings& out);
   // The length of the shortest text of the kMembers term (state, phase).
   uint64_t MinLength(int64_t state, MemberPhase phase) const;
-  // Whether a distinct member with these texts has `count` values. Of more than kMaxTried that are
-  // not plainly there this is taken for granted.
+  // Whether a distinct member with these texts has `count` values. Of arrays, objects and more than
+  // kMaxTried that are not plainly there this is taken for granted.
   bool EnoughValues(TermId texts, int64_t count);
-  // What `to`, where a call of a distinct member's procedure leads, is once its text is known.
+  // What `to`, where a call of a distinct member's procedure leads, is once its text is known:
+  // Nothing() where that value was written before.
   TermId Received(TermId to, std::string_view text);
+  // The arrays and objects written before `to`, as values for MayBecome. Appends.
+  void AddRivals(TermId to, std::vector<uint32_t>* out) const;
+  bool MayBecome(std::string_view text, uint32_t value) const {
+    return values_[value].compound->MayComeFrom(text);
+  }
 
   size_t memory_bytes() const;
 
@@ -85,7 +94,8 @@ class MemberTable {
   using Key = absl::InlinedVector<uint64_t, 8>;
   // A value that a distinct member must not have again.
   struct Value {
-    TermId spellings;  // all its texts
+    TermId spellings;                               // all its texts, of a scalar
+    std::unique_ptr<const CapturedValue> compound;  // an array or object
   };
 
   void Prepare(MemberSpec* spec) const;
@@ -107,6 +117,7 @@ class MemberTable {
   std::vector<MemberState> states_;
   std::vector<Value> values_;
   BumpArena memory_;
+  size_t value_bytes_ = 0;
   absl::flat_hash_map<Key, uint32_t> spec_ids_, state_ids_;
   absl::flat_hash_map<std::string, uint32_t> value_ids_;  // by canonical text
 };

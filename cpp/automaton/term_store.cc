@@ -445,6 +445,13 @@ TermId TermStore::Received(TermId to, std::string_view text) {
   return members_->Received(to, text);
 }
 
+void TermStore::AddRivals(TermId to, std::vector<uint32_t>* out) const {
+  members_->AddRivals(to, out);
+}
+bool TermStore::MayBecome(std::string_view text, uint32_t value) const {
+  return members_->MayBecome(text, value);
+}
+
 ProcId TermStore::AddProc(bool nullable, uint64_t min_length) {
   const ProcId id(static_cast<uint32_t>(procs_.size()));
   Proc& p = procs_.Append();
@@ -463,7 +470,7 @@ ProcId TermStore::ProcOf(TermId body) {
   return it->second;
 }
 
-ProcId TermStore::CapturingProcOf(TermId body) {
+ProcId TermStore::CapturingProcOf(TermId body, bool compound, bool endless) {
   auto [it, added] = capturing_by_body_.try_emplace(body.value);
   if (added) {
     const Term& t = terms_[body.value];
@@ -471,7 +478,8 @@ ProcId TermStore::CapturingProcOf(TermId body) {
     Proc& p = procs_[it->second.value];
     p.body = body;
     p.captures = true;
-    p.endless = Endless(body);
+    p.compound = compound;
+    p.endless = endless;
   }
   return it->second;
 }

@@ -103,7 +103,8 @@ struct Proc {
   TermId body;
   bool nullable = false;
   bool captures = false;  // what it read matters to where it returns: TermStore::Received
-  bool endless = false;   // of one that captures: plainly infinitely many texts
+  // Of one that captures: its texts are arrays and objects; plainly infinitely many values.
+  bool compound = false, endless = false;
   uint64_t min_length = 0;
 };
 
@@ -152,9 +153,14 @@ class TermStore {
   // The procedure with this body that is no part of a cycle; one for each body. Lock.
   ProcId ProcOf(TermId body);
   // The procedure with this body whose text is told to where it returns. Lock.
-  ProcId CapturingProcOf(TermId body);
-  // Where a finished call leads, `to`, once the text of the call is known. Lock.
+  ProcId CapturingProcOf(TermId body, bool compound, bool endless);
+  // Where a finished call leads, `to`, once the text of the call is known; the others likewise: see
+  // MemberTable. Lock.
   TermId Received(TermId to, std::string_view text);
+  void AddRivals(TermId to, std::vector<uint32_t>* out) const;
+  bool MayBecome(std::string_view text, uint32_t value) const;
+  // Whether any procedure captures. Lock.
+  bool has_captures() const { return !capturing_by_body_.empty(); }
   // Procedures of a recursive group, found again by the group's exact description. Lock.
   std::vector<ProcId>* FindGroup(const std::string& description);
   void AddGroup(const std::string& description, const std::vector<ProcId>& procs);
@@ -256,7 +262,8 @@ class TermStore {
   absl::flat_hash_map<std::pair<uint64_t, uint32_t>, uint32_t> multiple_ids_;
   absl::flat_hash_map<std::pair<bool, std::vector<TokenId>>, uint32_t> token_set_ids_;
   absl::flat_hash_map<std::vector<uint32_t>, TermId> characters_;
-  absl::flat_hash_map<uint32_t, ProcId> procs_by_body_, capturing_by_body_;
+  absl::flat_hash_map<uint32_t, ProcId> procs_by_body_;
+  absl::flat_hash_map<uint32_t, ProcId> capturing_by_body_;
   std::unique_ptr<MemberTable> members_;
   absl::flat_hash_map<std::string, std::vector<ProcId>> groups_;
   // kAnd and kNot only: edges whose targets have not been checked; 1 known to match, 2 to match

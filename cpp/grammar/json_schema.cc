@@ -42,11 +42,11 @@ StatusOr<Grammar> GrammarFromJsonSchema(std::string_view schema, const JsonSchem
   if (warnings != nullptr) warnings->clear();
   GM_RETURN_IF_ERROR(CheckOptions(options));
   GM_ASSIGN_OR_RETURN(JsonDocument document, JsonDocument::Parse(schema, limits));
-  SchemaTree tree(&document, limits);
+  SchemaTree tree(&document, limits, options.registry.empty() ? nullptr : &options.registry);
   GrammarBuilder builder(limits);
   KeyPatterns patterns(&builder, limits);
   Normaliser normaliser(&tree, &patterns, limits, {.strict = options.strict_mode});
-  GM_ASSIGN_OR_RETURN(ExprId root, normaliser.SchemaExpr(document.root()));
+  GM_ASSIGN_OR_RETURN(ExprId root, normaliser.SchemaExpr(document.root(), kNoScope));
   GM_RETURN_IF_ERROR(normaliser.Evaluate(root).status());
   GM_ASSIGN_OR_RETURN(bool empty, normaliser.ProvablyEmpty(root));
   if (empty) {

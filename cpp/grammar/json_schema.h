@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "grammar/ast.h"
+#include "grammask/schema_warning.h"
 
 namespace grammask::internal {
 
@@ -29,12 +30,6 @@ struct JsonSchemaOptions {
   // Formats of the caller's own: name to an ECMA-262 regular expression for the whole string. They
   // take precedence over the built-in ones.
   std::map<std::string, std::string> formats;
-};
-
-// A place where the grammar admits more than the schema does: only where the caller asked for
-// widening.
-struct SchemaWarning {
-  std::string pointer, keyword, reason;
 };
 
 // Reads `schema` (JSON text), normalises it and emits a grammar. Errors: kInvalidArgument (not

@@ -69,14 +69,22 @@ void MaskCache::WalkReturned(const Level1& level1, SetId returned, std::vector<T
   });
 }
 
-// The same for an item of `set` in a procedure that captures. Where it returns to depends on the
-// text read; the walk takes any text for granted, and what goes on into the next value (or anything
-// at all, where values may run out) is tried in earnest, token by token: a few of them.
-void MaskCache::WalkCaptured(const Level1& level1, SetId set, RetId ret,
+// The same for an item of `set` within a procedure that captures. What follows that procedure
+// depends on the text it reads; the walk takes any text for granted, and tokens that go on into the
+// next value (or anything at all, where `all_unsure`, as values may run out) are tried in earnest:
+// a few of them.
+void MaskCache::WalkCaptured(const Level1& level1, SetId set, RetId ret, bool all_unsure,
                              std::vector<TokenId>* out) {
-  const bool all_unsure = !sets_.Captures(ret)->endless;
   const SetId returned = sets_.Returned(set, ret);
   if (returned == SetTable::Dead()) return;
+  // A value of one byte begins and ends in one step, so where one may begin all that follows is
+  // unsure.
+  auto begins = [&](SetId at) {
+    return std::ranges::any_of(sets_.Body(at).items, [&](const Item& item) {
+      return sets_.Captures(item.ret) != nullptr;
+    });
+  };
+  all_unsure |= begins(returned);
   std::vector<TokenId> unsure;
   uint32_t unsure_end = 0, last = 0;
   WalkLeftOver(level1, returned,
@@ -86,10 +94,64 @@ void MaskCache::WalkCaptured(const Level1& level1, SetId set, RetId ret,
                  if (sets_.set(at).capturing) unsure_end = std::max(unsure_end, end);
                  auto* list = all_unsure || i < unsure_end ? &unsure : out;
                  list->insert(list->end(), tokens.begin(), tokens.end());
+                 if (i >= unsure_end && begins(at)) unsure_end = end;
                });
   for (TokenId t : unsure) {
     if (sets_.Run(set, vocab_->bytes(t)) != SetTable::Dead()) out->push_back(t);
   }
+}
+
+// The tokens after which a value could only become one that was written before. As long as its text
+// agrees with such a value, tokens are followed byte by byte: a few, as most differ at once.
+std::vector<TokenId> MaskCache::Refused(SetId set) {
+  std::vector<TokenId> refused;
+  const auto nodes = vocab_->nodes();
+  const auto tokens = vocab_->trie_tokens();
+  std::vector<SetId> path = {set};
+  uint32_t exact_end = 0;
+  for (uint32_t i = 1; i < vocab_->node_count();) {
+    const TrieNode& node = nodes[i];
+    const SetId from = path[node.depth - 1];
+    const auto at_risk = sets_.Body(from).at_risk;
+    bool stays = false;
+    if (sets_.Body(from).classes->class_of[node.byte] != 0) {
+      std::lock_guard lock(terms_.mutex());
+      stays = std::ranges::any_of(
+          at_risk, [&](uint32_t capture) { return sets_.StaysAtRisk(capture, node.byte); });
+    }
+    // Where a value equal to a rival has ended while other parses go on, all that follows is tried.
+    const bool exact = i < exact_end;
+    const SetId to = stays || exact ? sets_.Step(from, node.byte) : SetTable::Dead();
+    if ((stays || exact) && to == SetTable::Dead()) {
+      refused.insert(refused.end(), tokens.begin() + node.tokens,
+                     tokens.begin() + nodes[node.end].tokens);
+    }
+    if (to == SetTable::Dead()) {
+      i = node.end;
+      continue;
+    }
+    if (sets_.Body(to).at_risk.empty()) exact_end = std::max(exact_end, node.end);
+    path.resize(node.depth);
+    path.push_back(to);
+    ++i;
+  }
+  return refused;
+}
+
+TokenMask MaskCache::Without(const TokenMask& mask, const std::vector<TokenId>& refused) {
+  uint32_t* bitmap = NewBitmap();
+  if (mask.bitmap != nullptr) {
+    std::memcpy(bitmap, mask.bitmap, words_ * 4);
+  } else {
+    std::memset(bitmap, 0, words_ * 4);
+  }
+  for (TokenId t : mask.list) {
+    bitmap[static_cast<uint32_t>(t) >> 5] |= uint32_t{1} << (static_cast<uint32_t>(t) & 31);
+  }
+  for (TokenId t : refused) {
+    bitmap[static_cast<uint32_t>(t) >> 5] &= ~(uint32_t{1} << (static_cast<uint32_t>(t) & 31));
+  }
+  return {bitmap, {}};
 }
 
 const TokenMask* MaskCache::MakeLevel2(SetId set) {
@@ -98,8 +160,11 @@ const TokenMask* MaskCache::MakeLevel2(SetId set) {
   const SetBody& body = sets_.Body(set);
   if (body.items.size() == 1 && body.tokens.empty()) {
     const Level1& only = OfState(body.items[0].term);
-    if (only.residual == nullptr && only.references.empty()) return &only.accepted;
+    if (only.residual == nullptr && only.references.empty() && body.at_risk.empty()) {
+      return &only.accepted;
+    }
   }
+  const bool captures = sets_.set(set).captures;
   for (const Item& item : body.items) {
     const Level1& level1 = OfState(item.term);
     list.insert(list.end(), level1.accepted.list.begin(), level1.accepted.list.end());
@@ -108,8 +173,9 @@ const TokenMask* MaskCache::MakeLevel2(SetId set) {
       bitmaps.push_back(bitmap);
     }
     if (level1.residual == nullptr && level1.references.empty()) continue;
-    if (sets_.Captures(item.ret) != nullptr) {
-      WalkCaptured(level1, set, item.ret, &list);
+    const Proc* capturing = sets_.Captures(item.ret);
+    if (captures || capturing != nullptr) {
+      WalkCaptured(level1, set, item.ret, capturing != nullptr && !capturing->endless, &list);
       continue;
     }
     const SetId returned = sets_.Returned(set, item.ret);
@@ -127,7 +193,12 @@ const TokenMask* MaskCache::MakeLevel2(SetId set) {
       }
     }
   }
-  const TokenMask mask = Compact(list, bitmaps);
+  TokenMask mask = Compact(list, bitmaps);
+  if (!body.at_risk.empty()) {
+    if (const std::vector<TokenId> refused = Refused(set); !refused.empty()) {
+      mask = Without(mask, refused);
+    }
+  }
   std::lock_guard lock(mutex_);
   bytes_ += sizeof(TokenMask);
   return new (memory_.Allocate<TokenMask>(1)) TokenMask(mask);

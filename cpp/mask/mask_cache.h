@@ -100,7 +100,10 @@ class MaskCache {
   template <class Visit>
   void WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit);
   void WalkReturned(const Level1& level1, SetId returned, std::vector<TokenId>* out);
-  void WalkCaptured(const Level1& level1, SetId set, RetId ret, std::vector<TokenId>* out);
+  void WalkCaptured(const Level1& level1, SetId set, RetId ret, bool all_unsure,
+                    std::vector<TokenId>* out);
+  std::vector<TokenId> Refused(SetId set);
+  TokenMask Without(const TokenMask& mask, const std::vector<TokenId>& refused);
   TokenMask Compact(const std::vector<TokenId>& list, std::span<const uint32_t* const> bitmaps);
   uint32_t* NewBitmap();
 

@@ -41,6 +41,9 @@ std::vector<internal::TermId> Reachable(internal::Engine& engine, internal::Term
 
 Grammar CompiledGrammar::grammar() const { return impl_->grammar; }
 TokenizerInfo CompiledGrammar::tokenizer_info() const { return impl_->tokenizer; }
+std::span<const SchemaWarning> CompiledGrammar::warnings() const {
+  return impl_->grammar.warnings();
+}
 size_t CompiledGrammar::memory_size_bytes() const { return impl_->own_bytes; }
 
 CompileStats CompiledGrammar::stats() const {

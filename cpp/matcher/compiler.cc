@@ -101,21 +101,60 @@ class GrammarCache {
   int64_t bytes_ = 0;
 };
 
-std::string SchemaKey(std::string_view schema, const SchemaOptions& o) {
-  std::string key = "schema:";
-  key += o.any_whitespace ? 'w' : '-';
-  key += o.strict_mode ? 's' : '-';
-  key += o.any_order ? 'o' : '-';
-  key += o.indent.has_value() ? std::to_string(*o.indent) : "n";
-  key += ',';
-  key += o.max_whitespace_cnt.has_value() ? std::to_string(*o.max_whitespace_cnt) : "n";
-  key += ',';
-  if (o.separators.has_value()) {
-    key += std::to_string(o.separators->first.size()) + ':' + o.separators->first +
-           o.separators->second;
+// A key part by part, so that no two lists of parts give the same text.
+class KeyBuilder {
+ public:
+  explicit KeyBuilder(std::string_view kind) : key_(kind) {}
+  void Flag(bool on) { key_ += on ? '1' : '0'; }
+  void Number(int64_t value) { key_.append(std::to_string(value)).append(";"); }
+  void Text(std::string_view text) {
+    Number(static_cast<int64_t>(text.size()));
+    key_ += text;
   }
-  key += '\0';
-  return key.append(schema);
+  void Number(std::optional<int> value) {
+    Flag(value.has_value());
+    if (value.has_value()) Number(int64_t{*value});
+  }
+  void Texts(const std::map<std::string, std::string>& texts) {
+    Number(static_cast<int64_t>(texts.size()));
+    for (const auto& [name, text] : texts) {
+      Text(name);
+      Text(text);
+    }
+  }
+  std::string Take() { return std::move(key_); }
+
+ private:
+  std::string key_;
+};
+
+// Every option has a part.
+std::string SchemaKey(std::string_view schema, const SchemaOptions& o) {
+  KeyBuilder key("schema:");
+  for (bool flag : {o.any_whitespace, o.strict_mode, o.any_order, o.root_whitespace, o.widen}) {
+    key.Flag(flag);
+  }
+  key.Number(o.indent);
+  key.Number(o.max_whitespace_cnt);
+  key.Flag(o.separators.has_value());
+  if (o.separators.has_value()) {
+    key.Text(o.separators->first);
+    key.Text(o.separators->second);
+  }
+  key.Texts(o.registry);
+  key.Texts(o.formats);
+  key.Text(schema);
+  return key.Take();
+}
+
+// Its warnings are part of it: another schema may have the same texts without any.
+std::string GrammarKey(const Grammar& grammar) {
+  KeyBuilder key("grammar:");
+  key.Text(grammar.ToString());
+  for (const SchemaWarning& w : grammar.warnings()) {
+    for (std::string_view text : {w.pointer, w.keyword, w.reason}) key.Text(text);
+  }
+  return key.Take();
 }
 
 }  // namespace
@@ -193,7 +232,7 @@ StatusOr<CompiledGrammar> GrammarCompiler::CompileEbnf(std::string_view ebnf,
 }
 
 StatusOr<CompiledGrammar> GrammarCompiler::CompileGrammar(const Grammar& grammar) {
-  const std::string key = impl_->options.cache_enabled ? "grammar:" + grammar.ToString() : "";
+  const std::string key = impl_->options.cache_enabled ? GrammarKey(grammar) : std::string();
   return impl_->Compile(key, [&]() -> StatusOr<Grammar> { return grammar; });
 }
 

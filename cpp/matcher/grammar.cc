@@ -16,9 +16,11 @@
 namespace grammask {
 namespace {
 
-StatusOr<Grammar> Wrap(StatusOr<internal::Grammar> grammar) {
+StatusOr<Grammar> Wrap(StatusOr<internal::Grammar> grammar,
+                       std::vector<SchemaWarning> warnings = {}) {
   if (!grammar.ok()) return grammar.status();
-  return Grammar(std::make_shared<const internal::Grammar>(std::move(grammar).value()));
+  return Grammar(std::make_shared<const internal::Grammar>(std::move(grammar).value()),
+                 std::move(warnings));
 }
 
 enum class Combine { kSequence, kChoice };
@@ -28,10 +30,14 @@ StatusOr<Grammar> CombineAll(std::span<const Grammar> grammars, Combine how) {
   internal::GrammarBuilder builder;
   const internal::RuleId root = builder.AddRule("root");
   std::vector<internal::NodeId> parts;
-  for (const Grammar& g : grammars) parts.push_back(builder.Rule(builder.Import(*g.grammar())));
+  std::vector<SchemaWarning> warnings;
+  for (const Grammar& g : grammars) {
+    parts.push_back(builder.Rule(builder.Import(*g.grammar())));
+    warnings.insert(warnings.end(), g.warnings().begin(), g.warnings().end());
+  }
   builder.SetBody(root,
                   how == Combine::kSequence ? builder.Sequence(parts) : builder.Choice(parts));
-  return Wrap(builder.Finish(root));
+  return Wrap(builder.Finish(root), std::move(warnings));
 }
 
 }  // namespace
@@ -46,6 +52,10 @@ JsonSchemaOptions ToInternal(const SchemaOptions& options) {
   out.strict_mode = options.strict_mode;
   out.max_whitespace_cnt = options.max_whitespace_cnt;
   out.any_order = options.any_order;
+  out.root_whitespace = options.root_whitespace;
+  out.widen = options.widen;
+  out.registry = options.registry;
+  out.formats = options.formats;
   return out;
 }
 
@@ -72,7 +82,10 @@ StatusOr<Grammar> Grammar::FromRegex(std::string_view regex, const Limits& limit
 
 StatusOr<Grammar> Grammar::FromJsonSchema(std::string_view schema, const SchemaOptions& options,
                                           const Limits& limits) {
-  return Wrap(internal::GrammarFromJsonSchema(schema, internal::ToInternal(options), limits));
+  std::vector<SchemaWarning> warnings;
+  auto grammar =
+      internal::GrammarFromJsonSchema(schema, internal::ToInternal(options), limits, &warnings);
+  return Wrap(std::move(grammar), std::move(warnings));
 }
 
 Grammar Grammar::BuiltinJson() {
@@ -85,6 +98,17 @@ StatusOr<Grammar> Grammar::Concat(std::span<const Grammar> grammars) {
 
 StatusOr<Grammar> Grammar::Union(std::span<const Grammar> grammars) {
   return CombineAll(grammars, Combine::kChoice);
+}
+
+Grammar::Grammar(std::shared_ptr<const internal::Grammar> g, std::vector<SchemaWarning> warnings)
+    : grammar_(std::move(g)) {
+  if (warnings.empty()) return;
+  warnings_ = std::make_shared<const std::vector<SchemaWarning>>(std::move(warnings));
+}
+
+std::span<const SchemaWarning> Grammar::warnings() const {
+  if (warnings_ == nullptr) return {};
+  return *warnings_;
 }
 
 std::string Grammar::ToString() const { return grammar_->ToString(); }

@@ -21,12 +21,16 @@
 #include <absl/container/inlined_vector.h>
 
 #include <algorithm>
+#include <charconv>
+#include <utility>
 
 #include "base/check.h"
 
 namespace grammask::internal {
 namespace {
 
+// Steps after which values are taken to be able to become others.
+constexpr size_t kMostViableSteps = 4096;
 constexpr size_t kLinearSearch = 16;  // items up to which a linear search beats a hash set
 
 uint64_t PackItem(const Item& i) { return uint64_t{i.term.value} << 32 | i.ret.value; }
@@ -67,6 +71,41 @@ class UniqueItems {
   absl::flat_hash_set<uint64_t> set_;
 };
 
+// The beginning of a JSON text without what does not matter for how it may go on: whitespace, which
+// spelling a character has, how many zeros a number ends in, which exponent it has.
+void AppendSignificant(std::string_view text, std::string* out) {
+  bool quoted = false, exponent = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      *out += c;
+      if (c == '"') quoted = false;
+      if (c != '\\' || i + 1 == text.size()) continue;
+      // Of a whole \u escape of ASCII the character; of others the letters in lower case.
+      const std::string_view escape = text.substr(i, 6);
+      uint32_t value = 0;
+      if (escape.size() == 6 && escape[1] == 'u' &&
+          std::from_chars(escape.data() + 2, escape.data() + 6, value, 16).ptr ==
+              escape.data() + 6 &&
+          value >= 0x20 && value < 0x7F && value != '"' && value != '\\') {
+        out->back() = static_cast<char>(value);
+        i += 5;
+        continue;
+      }
+      const size_t length = escape[1] == 'u' ? escape.size() : 2;
+      for (char e : escape.substr(1, length - 1)) *out += static_cast<char>(e | 0x20);
+      i += length - 1;
+      continue;
+    }
+    if (c == ' ' || c == '\t' || c == '\n' || c == '\r') continue;
+    if (c == '0' && text.substr(i, 3) == "000") continue;
+    if (exponent && c >= '0' && c <= '9') continue;
+    exponent = c == 'e' || c == 'E' || (exponent && (c == '+' || c == '-'));
+    quoted = c == '"';
+    *out += c;
+  }
+}
+
 const ByteEdge* FindEdge(std::span<const ByteEdge> edges, uint8_t byte) {
   if (edges.size() > 8) {
     const auto it = std::ranges::lower_bound(edges, byte, {}, &ByteEdge::hi);
@@ -80,7 +119,7 @@ const ByteEdge* FindEdge(std::span<const ByteEdge> edges, uint8_t byte) {
 
 }  // namespace
 
-SetTable::SetTable(TermStore* terms) : terms_(*terms), texts_(1), table_(1 << 12) {
+SetTable::SetTable(TermStore* terms) : terms_(*terms), captures_(terms), table_(1 << 12) {
   sets_.Append();  // 0: dead
   rets_.Append();  // kBottom
   rets_.Append();  // kUnknown
@@ -110,9 +149,16 @@ SetId SetTable::Intern(std::span<const Item> kernel, bool accepting, bool escapi
   s.kernel = memory_.Copy(kernel);
   s.accepting = accepting;
   s.escaping = escaping;
-  s.capturing = std::ranges::any_of(kernel, [&](const Item& i) {
-    return i.ret.value > kUnknown.value && rets_[i.ret.value].text != 0;
-  });
+  if (terms_.has_captures()) {
+    s.all_at_risk = true;
+    for (const Item& item : kernel) {
+      const uint32_t capture =
+          item.ret.value > kUnknown.value ? rets_[item.ret.value].capture : CaptureTable::kNone;
+      s.captures |= capture != CaptureTable::kNone;
+      s.capturing |= capture > CaptureTable::kAnyText;
+      s.all_at_risk &= !captures_.rivals(capture).empty();
+    }
+  }
   table_[slot] = uint64_t{hash} << 32 | id.value;
   if (sets_.size() * 2 > table_.size()) Grow();
   return id;
@@ -127,25 +173,73 @@ RetId SetTable::Resolve(RetId ret, SetId self) {
   return it->second;
 }
 
-RetId SetTable::Advance(RetId ret, SetId self, uint8_t byte) {
-  ret = Resolve(ret, self);
-  if (ret.value <= kUnknown.value) return ret;
-  const Ret entry = rets_[ret.value];
-  if (!terms_.proc(entry.proc).captures) return ret;
-  auto [text, new_text] =
-      text_ids_.try_emplace(uint64_t{entry.text} << 8 | byte, static_cast<uint32_t>(texts_.size()));
-  if (new_text) texts_.push_back({entry.text, byte});
-  auto [it, added] = captured_ids_.try_emplace(uint64_t{entry.plain.value} << 32 | text->second,
+RetId SetTable::WithCapture(RetId plain, uint32_t capture) {
+  if (capture == CaptureTable::kNone) return plain;
+  auto [it, added] = captured_ids_.try_emplace(uint64_t{plain.value} << 32 | capture,
                                                RetId(static_cast<uint32_t>(rets_.size())));
-  if (added) rets_.Append() = {entry.set, entry.proc, text->second, entry.plain};
+  if (added) {
+    const Ret entry = rets_[plain.value];
+    rets_.Append() = {entry.set, entry.proc, capture, plain};
+  }
   return it->second;
 }
 
-std::string SetTable::Captured(uint32_t text) const {
-  std::string out;
-  for (; text != 0; text = texts_[text].before) out += static_cast<char>(texts_[text].byte);
-  std::ranges::reverse(out);
-  return out;
+uint32_t SetTable::CaptureOf(RetId ret, SetId self) {
+  if ((ret.value & kSelf) != 0) return ContextOf(Resolve(ret, self));
+  return ret.value <= kUnknown.value ? CaptureTable::kNone : rets_[ret.value].capture;
+}
+
+uint32_t SetTable::ContextOf(RetId plain) {
+  if (auto it = contexts_.find(plain.value); it != contexts_.end()) return it->second;
+  uint32_t found = CaptureTable::kNone;
+  // Through the predictions of one set, which may refer to one another.
+  std::vector<RetId> todo = {plain};
+  for (size_t i = 0; i < todo.size() && found == CaptureTable::kNone; ++i) {
+    const Ret entry = rets_[todo[i].value];
+    const Proc& proc = terms_.proc(entry.proc);
+    std::vector<uint32_t> rivals;
+    const auto waiters =
+        entry.set == unfinished_.set ? unfinished_.waiters : MakeBodyLocked(entry.set).waiters;
+    for (const Waiter& w : waiters) {
+      if (w.proc != entry.proc) continue;
+      if (proc.captures) {
+        if (proc.compound) terms_.AddRivals(w.to, &rivals);
+      } else if ((w.ret.value & kSelf) != 0) {
+        const RetId outer = Resolve(w.ret, entry.set);
+        if (std::ranges::find(todo, outer) == todo.end()) todo.push_back(outer);
+      } else if (w.ret.value > kUnknown.value && found == CaptureTable::kNone) {
+        found = rets_[w.ret.value].capture;
+      }
+    }
+    if (proc.captures) found = captures_.Begin(todo[i], std::move(rivals));
+  }
+  contexts_[plain.value] = found;
+  return found;
+}
+
+RetId SetTable::Advance(RetId ret, SetId self, uint8_t byte) {
+  if (!terms_.has_captures()) return Resolve(ret, self);
+  const uint32_t capture = CaptureOf(ret, self);
+  ret = Resolve(ret, self);
+  if (capture == CaptureTable::kNone) return ret;
+  return WithCapture(rets_[ret.value].plain, captures_.Next(capture, byte));
+}
+
+RetId SetTable::AfterCall(RetId waiting, const Ret& finished) {
+  const uint32_t before = terms_.has_captures() ? CaptureOf(waiting, finished.set) : 0;
+  waiting = Resolve(waiting, finished.set);
+  if (before == CaptureTable::kNone) return waiting;
+  const RetId plain = rets_[waiting.value].plain;
+  const uint32_t inner = finished.capture;
+  if (before == CaptureTable::kAnyText || inner <= CaptureTable::kAnyText) {
+    return WithCapture(plain, CaptureTable::kAnyText);
+  }
+  if (captures_.element(before) == captures_.element(inner)) return WithCapture(plain, inner);
+  // Another call that captures waits for the same bytes.
+  const bool begins = terms_.proc(finished.proc).captures;
+  const std::string read =
+      captures_.Text(inner).substr(begins ? 0 : captures_.length(ContextOf(finished.plain)));
+  return WithCapture(plain, captures_.Next(before, read));
 }
 
 const Proc* SetTable::Captures(RetId ret) const {
@@ -168,12 +262,12 @@ SetId SetTable::Close(std::vector<Item> kernel) {
     } else {
       const Ret ret = rets_[item.ret.value];
       const SetBody& body = MakeBodyLocked(ret.set);
-      std::string text;
-      if (ret.text != 0) text = Captured(ret.text);
+      const bool known = ret.capture > CaptureTable::kAnyText && terms_.proc(ret.proc).captures;
+      const std::string text = known ? captures_.Text(ret.capture) : std::string();
       auto it = std::ranges::lower_bound(body.waiters, ret.proc, {}, &Waiter::proc);
       for (; it != body.waiters.end() && it->proc == ret.proc; ++it) {
-        const TermId to = ret.text == 0 ? it->to : terms_.Received(it->to, text);
-        unique.Add({to, Resolve(it->ret, ret.set)});
+        const TermId to = known ? terms_.Received(it->to, text) : it->to;
+        if (to != TermStore::Nothing()) unique.Add({to, AfterCall(it->ret, ret)});
       }
     }
   }
@@ -229,7 +323,20 @@ const SetBody& SetTable::MakeBodyLocked(SetId id) {
       items.size() == s.kernel.size() ? s.kernel : memory_.Copy(std::span<const Item>(items));
   body->waiters = memory_.Copy(std::span<const Waiter>(waiters));
   body->tokens = memory_.Copy(std::span<const TokenItem>(tokens));
-  body->classes = Classes(body->items);
+  bool each_byte = false;  // bytes that are read alike are told apart
+  if (terms_.has_captures()) {
+    std::vector<uint32_t> at_risk;
+    const auto outer = std::exchange(unfinished_, {id, body->waiters});
+    for (const Item& item : body->items) {
+      const uint32_t capture = CaptureOf(item.ret, id);
+      each_byte |= capture > CaptureTable::kAnyText;
+      if (captures_.rivals(capture).empty()) continue;
+      if (std::ranges::find(at_risk, capture) == at_risk.end()) at_risk.push_back(capture);
+    }
+    body->at_risk = memory_.Copy(std::span<const uint32_t>(at_risk));
+    unfinished_ = outer;
+  }
+  body->classes = each_byte ? BuildClasses(body->items, true) : Classes(body->items);
   const size_t count = body->classes->example.size();
   body->targets = memory_.Allocate<std::atomic<uint32_t>>(count);
   for (size_t i = 0; i < count; ++i) new (&body->targets[i]) std::atomic<uint32_t>(kNotYet);
@@ -238,13 +345,13 @@ const SetBody& SetTable::MakeBodyLocked(SetId id) {
 }
 
 const ClassMap* SetTable::Classes(std::span<const Item> items) {
-  if (items.size() != 1) return BuildClasses(items);
+  if (items.size() != 1) return BuildClasses(items, false);
   auto [it, added] = classes_by_term_.try_emplace(items[0].term.value);
-  if (added) it->second = BuildClasses(items);
+  if (added) it->second = BuildClasses(items, false);
   return it->second;
 }
 
-const ClassMap* SetTable::BuildClasses(std::span<const Item> items) {
+const ClassMap* SetTable::BuildClasses(std::span<const Item> items, bool each_byte) {
   // Bytes between two neighbouring ends of edges behave alike; pieces with the same moves are one
   // class.
   bool starts[257] = {};
@@ -260,14 +367,14 @@ const ClassMap* SetTable::BuildClasses(std::span<const Item> items) {
   auto* map = memory_.Allocate<ClassMap>(1);
   uint16_t current = 0;
   for (int b = 0; b < 256; ++b) {
-    if (starts[b] || b == 0) {
+    if (starts[b] || b == 0 || each_byte) {
       const auto byte = static_cast<uint8_t>(b);
       Moves moves;
       for (uint32_t i = 0; i < items.size(); ++i) {
         const ByteEdge* e = FindEdge(terms_.ExpandLocked(items[i].term).bytes, byte);
         if (e != nullptr) moves.push_back(uint64_t{i} << 32 | e->to.value);
       }
-      const auto it = std::ranges::find(classes, moves);
+      const auto it = each_byte ? classes.end() : std::ranges::find(classes, moves);
       current = moves.empty() ? 0 : static_cast<uint16_t>(it - classes.begin() + 1);
       if (!moves.empty() && it == classes.end()) {
         classes.push_back(std::move(moves));
@@ -280,6 +387,15 @@ const ClassMap* SetTable::BuildClasses(std::span<const Item> items) {
   return map;
 }
 
+SetId SetTable::StepUnchecked(SetId set, uint8_t byte) {
+  std::vector<Item> kernel;
+  for (const Item& item : MakeBodyLocked(set).items) {
+    const ByteEdge* e = FindEdge(terms_.ExpandLocked(item.term).bytes, byte);
+    if (e != nullptr) kernel.push_back({e->to, Advance(item.ret, set, byte)});
+  }
+  return Close(std::move(kernel));
+}
+
 SetId SetTable::StepSlow(SetId set, uint8_t byte) {
   std::lock_guard lock(terms_.mutex());
   const SetBody& body = MakeBodyLocked(set);
@@ -287,14 +403,58 @@ SetId SetTable::StepSlow(SetId set, uint8_t byte) {
   if (target.load(std::memory_order_relaxed) != kNotYet) {
     return SetId(target.load(std::memory_order_relaxed));
   }
-  std::vector<Item> kernel;
-  for (const Item& item : body.items) {
-    const ByteEdge* e = FindEdge(terms_.ExpandLocked(item.term).bytes, byte);
-    if (e != nullptr) kernel.push_back({e->to, Advance(item.ret, set, byte)});
-  }
-  const SetId to = Close(std::move(kernel));
+  SetId to = StepUnchecked(set, byte);
+  if (sets_[to.value].all_at_risk && !Viable(to)) to = Dead();
   target.store(to.value, std::memory_order_release);
   return to;
+}
+
+// What matters of a set for whether its values can become others.
+std::string SetTable::Fingerprint(SetId id) const {
+  std::string out;
+  auto put = [&](uint32_t v) { out.append(reinterpret_cast<const char*>(&v), sizeof v); };
+  for (const Item& item : sets_[id.value].kernel) {
+    const Ret& ret = rets_[item.ret.value];
+    put(item.term.value);
+    put(ret.plain.value);
+    AppendSignificant(captures_.Text(ret.capture), &out);
+  }
+  return out;
+}
+
+// A search for a byte after which some text is none that a rival could have. It stays among the
+// spellings of the rivals, and mostly ends at the first byte tried; where it takes more than
+// kMostViableSteps the answer is yes. A set whose values can only be completed to rivals is never
+// stepped into.
+bool SetTable::Viable(SetId start) {
+  if (auto it = viable_.find(start.value); it != viable_.end()) return it->second;
+  struct Visit {
+    SetId set;
+    size_t from;
+  };
+  std::vector<Visit> visits = {{start, 0}};
+  absl::flat_hash_set<std::string> seen = {Fingerprint(start)};
+  size_t steps = 0;
+  for (size_t next = 0; next < visits.size(); ++next) {
+    const SetId at = visits[next].set;
+    const ClassMap& classes = *MakeBodyLocked(at).classes;
+    for (uint8_t byte : classes.example) {
+      const SetId to = StepUnchecked(at, byte);
+      if (to == Dead()) continue;
+      const auto known = viable_.find(to.value);
+      const bool free = !sets_[to.value].all_at_risk || (known != viable_.end() && known->second);
+      if (free || ++steps > kMostViableSteps) {
+        for (size_t i = next;; i = visits[i].from) {
+          viable_[visits[i].set.value] = true;
+          if (i == 0) return true;
+        }
+      }
+      if (known != viable_.end()) continue;
+      if (seen.insert(Fingerprint(to)).second) visits.push_back({to, next});
+    }
+  }
+  for (const Visit& v : visits) viable_[v.set.value] = false;
+  return false;
 }
 
 SetId SetTable::StepToken(SetId set, TokenId id, std::optional<std::string_view> text,
@@ -320,13 +480,18 @@ SetId SetTable::StepToken(SetId set, TokenId id, std::optional<std::string_view>
 SetId SetTable::Returned(SetId at, RetId ret) {
   if (ret == kBottom || ret == kUnknown) return Dead();
   std::lock_guard lock(terms_.mutex());
-  ret = rets_[Resolve(ret, at).value].plain;
+  ret = rets_[Resolve(ret, at).value].plain;  // of any text
   auto [it, added] = returned_.try_emplace(ret.value);
   if (!added) return it->second;
   const Ret entry = rets_[ret.value];
   std::vector<Item> kernel;
   for (const Waiter& w : MakeBodyLocked(entry.set).waiters) {
-    if (w.proc == entry.proc) kernel.push_back({w.to, Resolve(w.ret, entry.set)});
+    if (w.proc != entry.proc) continue;
+    RetId outer = Resolve(w.ret, entry.set);
+    if (terms_.has_captures() && CaptureOf(w.ret, entry.set) != CaptureTable::kNone) {
+      outer = WithCapture(rets_[outer.value].plain, CaptureTable::kAnyText);
+    }
+    kernel.push_back({w.to, outer});
   }
   const SetId id = kernel.empty() ? Dead() : Close(std::move(kernel));
   returned_[ret.value] = id;
@@ -408,7 +573,8 @@ uint64_t SetTable::ShortestCompletion(SetId id) {
 
 size_t SetTable::memory_bytes() const {
   return memory_.bytes() + sets_.bytes() + rets_.bytes() + table_.size() * 8 +
-         texts_.capacity() * sizeof(Text) + (text_ids_.size() + captured_ids_.size()) * 24 +
+         captures_.memory_bytes() +
+         (captured_ids_.size() + contexts_.size() + viable_.size()) * 24 +
          (ret_ids_.size() + returned_.size() + rests_.size()) * 24 + classes_by_term_.size() * 16;
 }
 

@@ -24,6 +24,7 @@
 #include "automaton/term_store.h"
 #include "base/arena.h"
 #include "base/ids.h"
+#include "parser/captures.h"
 
 namespace grammask::internal {
 
@@ -70,6 +71,8 @@ struct SetBody {
   std::span<const Item> items;      // the kernel, then predictions
   std::span<const Waiter> waiters;  // ascending
   std::span<const TokenItem> tokens;
+  // Captures of items, those that begin here too, whose text must not become that of some values.
+  std::span<const uint32_t> at_risk;
   const ClassMap* classes = nullptr;
   std::atomic<uint32_t>* targets = nullptr;  // by class - 1; kNotYet until stepped
 };
@@ -78,7 +81,9 @@ struct Set {
   std::span<const Item> kernel;  // ascending, unique; finished items of known returns are left out
   bool accepting = false;        // the text may end here
   bool escaping = false;         // an item of unknown context is finished here
-  bool capturing = false;        // some item is within a procedure that captures
+  // Of items within procedures that capture: there are such; of some the text is known; all have
+  // rivals (see CaptureTable).
+  bool captures = false, capturing = false, all_at_risk = false;
   std::atomic<const SetBody*> body = nullptr;
   std::atomic<const void*> attachment = nullptr;  // the mask stage's level-2 mask of this set
 };
@@ -136,6 +141,11 @@ class SetTable {
   // Length of the shortest text that completes a parse in `set`. Of a set without unknown context.
   uint64_t ShortestCompletion(SetId set);
 
+  // Whether the text of a capture may still become that of a rival after one more byte. Lock.
+  bool StaysAtRisk(uint32_t capture, uint8_t byte) const {
+    return captures_.StaysAtRisk(capture, byte);
+  }
+
   TermStore& terms() { return terms_; }
   size_t size() const { return sets_.size(); }
   size_t memory_bytes() const;
@@ -144,13 +154,8 @@ class SetTable {
   struct Ret {
     SetId set;
     ProcId proc;
-    uint32_t text = 0;  // captured so far: an index of texts_, 0 for none
-    RetId plain;        // the same with no text
-  };
-  // A captured text: another one and a byte.
-  struct Text {
-    uint32_t before = 0;
-    uint8_t byte = 0;
+    uint32_t capture = CaptureTable::kNone;  // that the item is in
+    RetId plain;                             // the same without a capture
   };
 
   SetId StepSlow(SetId set, uint8_t byte);
@@ -160,11 +165,21 @@ class SetTable {
   SetId Close(std::vector<Item> kernel);
   SetId Intern(std::span<const Item> kernel, bool accepting, bool escaping);
   RetId Resolve(RetId ret, SetId self);  // kSelf|p in `self` to an entry of the table. Lock.
-  // The same after one more byte is read. Lock.
+  // The same after one more byte is read. Lock, as for the others about captures.
   RetId Advance(RetId ret, SetId self, uint8_t byte);
-  std::string Captured(uint32_t text) const;
+  RetId WithCapture(RetId plain, uint32_t capture);
+  // The capture that an item is in which was predicted and returns to `plain`: the one that it
+  // begins, or that of an item which waits for it.
+  uint32_t ContextOf(RetId plain);
+  uint32_t CaptureOf(RetId ret, SetId self);
+  // What an item that waits with `waiting` in the set of `finished` returns to afterwards.
+  RetId AfterCall(RetId waiting, const Ret& finished);
+  SetId StepUnchecked(SetId set, uint8_t byte);
+  // Whether the values at risk in a set can still become others.
+  bool Viable(SetId set);
+  std::string Fingerprint(SetId set) const;
   const ClassMap* Classes(std::span<const Item> items);
-  const ClassMap* BuildClasses(std::span<const Item> items);
+  const ClassMap* BuildClasses(std::span<const Item> items, bool each_byte);
   void RestOfWaiters(SetId set);
   void Grow();
 
@@ -172,9 +187,16 @@ class SetTable {
   BumpArena memory_;
   StableVector<Set> sets_;
   StableVector<Ret> rets_;
-  std::vector<Text> texts_;
-  absl::flat_hash_map<uint64_t, uint32_t> text_ids_;   // by (text before, byte)
-  absl::flat_hash_map<uint64_t, RetId> captured_ids_;  // by (return with no text, text)
+  CaptureTable captures_;
+  // The set whose body is being made.
+  struct Unfinished {
+    SetId set;
+    std::span<const Waiter> waiters;
+  };
+  Unfinished unfinished_;
+  absl::flat_hash_map<uint64_t, RetId> captured_ids_;  // by (plain return, capture)
+  absl::flat_hash_map<uint32_t, uint32_t> contexts_;   // captures by plain return
+  absl::flat_hash_map<uint32_t, bool> viable_;         // by set, where it was in question
   std::vector<uint64_t> table_;  // open addressing; hash << 32 | set id, 0 is free
   absl::flat_hash_map<uint64_t, RetId> ret_ids_;
   absl::flat_hash_map<uint64_t, SetId> returned_;

@@ -14,6 +14,7 @@
 #include "grammask/grammask.h"
 #include "python/bindings.h"
 #include "python/errors.h"
+#include "python/schema_options.h"
 
 namespace py = pybind11;
 
@@ -72,6 +73,9 @@ void BindCompiledGrammar(py::module_& m) {
   type.def_property_readonly("grammar", &CompiledGrammar::grammar, "The Grammar it was made from.");
   type.def_property_readonly("tokenizer_info", &CompiledGrammar::tokenizer_info,
                              "The TokenizerInfo it was made for.");
+  type.def_property_readonly(
+      "warnings", [](const CompiledGrammar& compiled) { return WarningList(compiled.warnings()); },
+      "Those of its grammar: where on_unsupported=\"widen\" made it larger than its schema.");
   type.def_property_readonly("memory_size_bytes", &CompiledGrammar::memory_size_bytes,
                              "Memory that it holds now, in bytes; grows as masks come into being.");
   type.def("stats", &Stats,

@@ -51,9 +51,11 @@ Grammar FromRegex(py::handle regex, bool print_converted_ebnf) {
 Grammar FromJsonSchema(py::handle schema, bool any_whitespace, std::optional<int> indent,
                        py::handle separators, bool strict_mode,
                        std::optional<int> max_whitespace_cnt, bool print_converted_ebnf,
-                       bool any_order) {
-  const SchemaOptions options = MakeSchemaOptions(any_whitespace, indent, separators, strict_mode,
-                                                  max_whitespace_cnt, any_order);
+                       bool any_order, py::handle registry, py::handle formats,
+                       py::handle on_unsupported, bool root_whitespace) {
+  const SchemaOptions options =
+      MakeSchemaOptions({any_whitespace, indent, separators, strict_mode, max_whitespace_cnt,
+                         any_order, registry, formats, on_unsupported, root_whitespace});
   std::string text(StrView(SchemaText(schema), "schema"));
   auto parsed = [&] {
     py::gil_scoped_release release;
@@ -97,8 +99,12 @@ Reads an EBNF grammar (see docs/grammar.md). Raises GrammarError, which names li
                   py::arg("separators") = py::none(), py::arg("strict_mode") = true,
                   py::arg("max_whitespace_cnt") = py::none(),
                   py::arg("print_converted_ebnf") = false, py::arg("any_order") = false,
+                  py::arg("registry") = py::none(), py::arg("formats") = py::none(),
+                  py::arg("on_unsupported") = "error",
+                  py::arg("root_whitespace").noconvert() = false,
                   R"(from_json_schema(schema, *, any_whitespace=True, indent=None, separators=None,
-strict_mode=True, max_whitespace_cnt=None, print_converted_ebnf=False, any_order=False)
+strict_mode=True, max_whitespace_cnt=None, print_converted_ebnf=False, any_order=False,
+registry=None, formats=None, on_unsupported='error', root_whitespace=False)
 --
 
 Reads a JSON Schema: JSON text, a dict, or a pydantic model class.
@@ -110,6 +116,12 @@ strict_mode: refuse properties and items that the schema does not name.
 max_whitespace_cnt: most whitespace characters in a row.
 print_converted_ebnf: log the grammar to logging.getLogger("grammask") at level DEBUG.
 any_order: properties in any order.
+registry: other documents that "$ref" may name: URI to JSON text, dict or bool.
+formats: formats of your own, before the built-in ones: name to a regular expression that the whole
+string must match.
+on_unsupported: what to do where the schema has no exact form. "error" raises; "widen" gives a
+grammar of more texts than the schema admits, and says where in Grammar.warnings.
+root_whitespace: allow whitespace before and after the value too.
 
 Raises SchemaError: malformed, unsatisfiable (code "unsatisfiable"), or a keyword that cannot be
 enforced exactly (code "unsupported"). LimitError where a bound was hit.)");
@@ -158,6 +170,9 @@ void BindGrammar(py::module_& m) {
         return ValueOrRaise(Grammar::Union(Grammars(args)), Source::kGrammar);
       },
       "union(*grammars)\n--\n\nThe texts of any of the grammars.");
+  type.def_property_readonly(
+      "warnings", [](const Grammar& grammar) { return WarningList(grammar.warnings()); },
+      "Where on_unsupported=\"widen\" made it larger than its schema: a list of SchemaWarning.");
   type.def("__str__", &Grammar::ToString);
   type.def("__eq__", [](const Grammar& a, py::handle b) {
     return py::isinstance<Grammar>(b) && a.grammar() == b.cast<const Grammar&>().grammar();

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "grammask/limits.h"
+#include "grammask/schema_warning.h"
 #include "grammask/status.h"
 #include "grammask/vocab_type.h"
 
@@ -80,6 +82,14 @@ struct SchemaOptions {
   bool strict_mode = true;
   std::optional<int> max_whitespace_cnt;
   bool any_order = false;
+  bool root_whitespace = false;  // whitespace before and after the root value too
+  // What has no exact form: an error, or (true) a superset, and a warning for each place.
+  bool widen = false;
+  // Other documents that `$ref` may name: URI to JSON text.
+  std::map<std::string, std::string> registry;
+  // Formats of the caller's own, before the built-in ones: name to an ECMA-262 regular expression
+  // for the whole string.
+  std::map<std::string, std::string> formats;
 };
 
 // A grammar, not yet tied to a vocabulary. A handle: cheap to copy, immutable, thread-safe.
@@ -95,11 +105,16 @@ class Grammar {
   static StatusOr<Grammar> Concat(std::span<const Grammar> grammars);
   static StatusOr<Grammar> Union(std::span<const Grammar> grammars);
   std::string ToString() const;  // EBNF that FromEbnf reads back
+  // Where SchemaOptions::widen made it larger than the schema; of all parts, in order, for Concat
+  // and Union. Valid as long as a handle of this grammar.
+  std::span<const SchemaWarning> warnings() const;
   const std::shared_ptr<const internal::Grammar>& grammar() const { return grammar_; }
-  explicit Grammar(std::shared_ptr<const internal::Grammar> g) : grammar_(std::move(g)) {}
+  explicit Grammar(std::shared_ptr<const internal::Grammar> g,
+                   std::vector<SchemaWarning> warnings = {});
 
  private:
   std::shared_ptr<const internal::Grammar> grammar_;
+  std::shared_ptr<const std::vector<SchemaWarning>> warnings_;  // null where there are none
 };
 
 struct CompileStats {
@@ -118,6 +133,7 @@ class CompiledGrammar {
  public:
   Grammar grammar() const;
   TokenizerInfo tokenizer_info() const;
+  std::span<const SchemaWarning> warnings() const;  // those of grammar()
   size_t memory_size_bytes() const;
   CompileStats stats() const;
   // Computes level-1 masks of up to `max_states` states ahead of need, on `threads` threads; states

@@ -32,6 +32,7 @@ from ._core import (
     TokenizerInfo,
     VocabType,
 )
+from ._schema_warning import SchemaWarning
 from .bitmask import (
     allocate_token_bitmask,
     apply_token_bitmask_inplace,
@@ -60,6 +61,7 @@ __all__ = [
     "LimitError",
     "RegexError",
     "SchemaError",
+    "SchemaWarning",
     "TokenizerError",
     "TokenizerInfo",
     "VocabType",

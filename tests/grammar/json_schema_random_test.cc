@@ -24,6 +24,9 @@ class SchemaMaker {
   Json Root() {
     Json schema = Schema(3);
     if (!schema.is_object()) schema = Json::object({{"allOf", Json::array({schema})}});
+    // Beside all else, where they have most to see.
+    if (Below(4) == 0) schema["unevaluatedProperties"] = Schema(0);
+    if (Below(8) == 0) schema["unevaluatedItems"] = Schema(0);
     schema["$defs"] = {{"x", Schema(1)}, {"y", Schema(1)}};
     return schema;
   }
@@ -116,7 +119,7 @@ class SchemaMaker {
   }
 
   void AddApplicator(Json* s, int depth) {
-    switch (Below(17)) {
+    switch (Below(20)) {
       case 0:
       case 1:
       case 2:
@@ -139,6 +142,8 @@ class SchemaMaker {
         break;
       case 8:
         (*s)["contains"] = Schema(depth);
+        if (Below(2) == 0) (*s)["minContains"] = Below(3);
+        if (Below(2) == 0) (*s)["maxContains"] = Below(3);
         break;
       case 9:
         (*s)["allOf"] = List(depth, 2);
@@ -164,6 +169,13 @@ class SchemaMaker {
       case 16:
         (*s)["$ref"] = Pick<std::string>({"#/$defs/x", "#/$defs/y"});
         break;
+      case 17:
+      case 18:
+        (*s)["unevaluatedProperties"] = Below(2) == 0 ? Json(false) : Schema(depth);
+        break;
+      case 19:
+        (*s)["unevaluatedItems"] = Below(2) == 0 ? Json(false) : Schema(depth);
+        break;
     }
   }
 
@@ -187,7 +199,11 @@ std::vector<Json> World() {
       world.push_back({{"a", x}, {"d", y}});
     }
   }
-  world.push_back(Json::array({0, "a", 1}));
+  for (const Json& x : {Json(0), Json("a")}) {
+    world.push_back(Json::array({x, "a", 1}));
+    world.push_back(Json::array({2, x, x, 0}));
+    world.push_back(Json::array({x, true, x, Json::object(), x}));
+  }
   world.push_back({{"a", 0}, {"b", 1}, {"c", "a"}});
   world.push_back({{"b", 0}, {"c", 1}, {"ad", "a"}});
   return world;

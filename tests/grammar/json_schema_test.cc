@@ -72,7 +72,15 @@ std::vector<Case> ReadCases() {
       cases.back().options.any_whitespace = false;
     } else if (word == "space") {
       cases.back().options.max_whitespace_cnt = std::stoi(rest);
+    } else if (word == "indent") {
+      cases.back().options.indent = std::stoi(rest);
+    } else if (word == "separators") {
+      size_t bar = rest.find('|');
+      cases.back().options.separators = {{rest.substr(0, bar), rest.substr(bar + 1)}};
+    } else if (word == "root_whitespace") {
+      cases.back().options.root_whitespace = true;
     } else if (word == "+" || word == "-") {
+      for (size_t at; (at = rest.find("<nl>")) != std::string::npos;) rest.replace(at, 4, "\n");
       cases.back().texts.emplace_back(word == "+", rest);
     } else if (word == "error") {
       cases.back().code = rest.substr(0, rest.find(' '));
@@ -172,7 +180,7 @@ std::string Normal(std::string_view schema, bool strict = false) {
   GrammarBuilder builder(limits);
   KeyPatterns patterns(&builder, limits);
   Normaliser normaliser(&tree, &patterns, limits, {.strict = strict});
-  ExprId root = normaliser.SchemaExpr(document.root()).value();
+  ExprId root = normaliser.SchemaExpr(document.root(), kNoScope).value();
   StatusOr<const ValueSet*> set = normaliser.Evaluate(root);
   if (!set.ok()) return set.status().message();
   return (*set)->ToString(normaliser.pool(), document, patterns.texts());

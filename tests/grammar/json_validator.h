@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 namespace grammask::internal {
@@ -20,17 +21,30 @@ class JsonValidator {
   using Json = nlohmann::ordered_json;
   explicit JsonValidator(const Json& root) : root_(root) {}
 
+  // The keys and elements of one value that some schema which holds for it has evaluated.
+  struct Seen {
+    std::set<std::string> keys;
+    std::set<size_t> elements;
+    void Add(const Seen& other) {
+      keys.insert(other.keys.begin(), other.keys.end());
+      elements.insert(other.elements.begin(), other.elements.end());
+    }
+  };
+
   bool Valid(const Json& value) const { return Valid(root_, value); }
 
-  bool Valid(const Json& schema, const Json& value) const {
+  // Adds to `seen` what the schema evaluates, if it holds.
+  bool Valid(const Json& schema, const Json& value, Seen* seen = nullptr) const {
     if (schema.is_boolean()) return schema.get<bool>();
     if (depth_ > kMaxDepth) {
       looped_ = true;
       return false;
     }
     ++depth_;
-    bool valid = Check(schema, value);
+    Seen own;
+    bool valid = Check(schema, value, &own);
     --depth_;
+    if (valid && seen != nullptr) seen->Add(own);
     return valid;
   }
 
@@ -40,11 +54,11 @@ class JsonValidator {
  private:
   static constexpr int kMaxDepth = 100;
 
-  bool Check(const Json& schema, const Json& value) const {
-    if (schema.contains("$ref") && !Valid(Target(schema["$ref"]), value)) return false;
+  bool Check(const Json& schema, const Json& value, Seen* seen) const {
+    if (schema.contains("$ref") && !Valid(Target(schema["$ref"]), value, seen)) return false;
     return Type(schema, value) && Finite(schema, value) && Number(schema, value) &&
-           String(schema, value) && Array(schema, value) && Object(schema, value) &&
-           Applied(schema, value);
+           String(schema, value) && Array(schema, value, seen) && Object(schema, value, seen) &&
+           Applied(schema, value, seen) && Unevaluated(schema, value, seen);
   }
 
   const Json& Target(const std::string& ref) const {
@@ -109,21 +123,15 @@ class JsonValidator {
     return !s.contains("pattern") || RE2::PartialMatch(text, s["pattern"].get<std::string>());
   }
 
-  bool Array(const Json& s, const Json& v) const {
+  bool Array(const Json& s, const Json& v, Seen* seen) const {
     if (!v.is_array()) return true;
     if (s.contains("minItems") && v.size() < s["minItems"].get<size_t>()) return false;
     if (s.contains("maxItems") && v.size() > s["maxItems"].get<size_t>()) return false;
-    size_t prefix = 0;
-    if (s.contains("prefixItems")) {
-      prefix = s["prefixItems"].size();
-      for (size_t i = 0; i < std::min(prefix, v.size()); ++i) {
-        if (!Valid(s["prefixItems"][i], v[i])) return false;
-      }
-    }
-    if (s.contains("items")) {
-      for (size_t i = prefix; i < v.size(); ++i) {
-        if (!Valid(s["items"], v[i])) return false;
-      }
+    size_t prefix = s.contains("prefixItems") ? s["prefixItems"].size() : 0;
+    for (size_t i = 0; i < v.size(); ++i) {
+      if (i >= prefix && !s.contains("items")) break;
+      if (!Valid(i < prefix ? s["prefixItems"][i] : s["items"], v[i])) return false;
+      seen->elements.insert(i);
     }
     if (s.contains("uniqueItems") && s["uniqueItems"].get<bool>()) {
       for (size_t i = 0; i < v.size(); ++i) {
@@ -133,10 +141,17 @@ class JsonValidator {
       }
     }
     if (!s.contains("contains")) return true;
-    return std::any_of(v.begin(), v.end(), [&](const Json& e) { return Valid(s["contains"], e); });
+    size_t count = 0;
+    for (size_t i = 0; i < v.size(); ++i) {
+      if (!Valid(s["contains"], v[i])) continue;
+      seen->elements.insert(i);
+      ++count;
+    }
+    if (s.contains("maxContains") && count > s["maxContains"].get<size_t>()) return false;
+    return count >= (s.contains("minContains") ? s["minContains"].get<size_t>() : 1);
   }
 
-  bool Object(const Json& s, const Json& v) const {
+  bool Object(const Json& s, const Json& v, Seen* seen) const {
     if (!v.is_object()) return true;
     if (s.contains("minProperties") && v.size() < s["minProperties"].get<size_t>()) return false;
     if (s.contains("maxProperties") && v.size() > s["maxProperties"].get<size_t>()) return false;
@@ -146,7 +161,7 @@ class JsonValidator {
       }
     }
     for (const auto& m : v.items()) {
-      if (!Member(s, m.key(), m.value())) return false;
+      if (!Member(s, m.key(), m.value(), seen)) return false;
     }
     if (s.contains("dependentRequired")) {
       for (const auto& d : s["dependentRequired"].items()) {
@@ -158,13 +173,13 @@ class JsonValidator {
     }
     if (s.contains("dependentSchemas")) {
       for (const auto& d : s["dependentSchemas"].items()) {
-        if (v.contains(d.key()) && !Valid(d.value(), v)) return false;
+        if (v.contains(d.key()) && !Valid(d.value(), v, seen)) return false;
       }
     }
     return true;
   }
 
-  bool Member(const Json& s, const std::string& key, const Json& value) const {
+  bool Member(const Json& s, const std::string& key, const Json& value, Seen* seen) const {
     if (s.contains("propertyNames") && !Valid(s["propertyNames"], Json(key))) return false;
     bool evaluated = false;
     if (s.contains("properties") && s["properties"].contains(key)) {
@@ -178,22 +193,42 @@ class JsonValidator {
         if (!Valid(p.value(), value)) return false;
       }
     }
+    if (evaluated || s.contains("additionalProperties")) seen->keys.insert(key);
     if (evaluated || !s.contains("additionalProperties")) return true;
     return Valid(s["additionalProperties"], value);
   }
 
-  bool Applied(const Json& s, const Json& v) const {
+  bool Applied(const Json& s, const Json& v, Seen* seen) const {
     auto count = [&](const char* keyword) {
       return std::count_if(s[keyword].begin(), s[keyword].end(),
-                           [&](const Json& sub) { return Valid(sub, v); });
+                           [&](const Json& sub) { return Valid(sub, v, seen); });
     };
     if (s.contains("allOf") && count("allOf") != static_cast<long>(s["allOf"].size())) return false;
     if (s.contains("anyOf") && count("anyOf") == 0) return false;
     if (s.contains("oneOf") && count("oneOf") != 1) return false;
     if (s.contains("not") && Valid(s["not"], v)) return false;
     if (!s.contains("if")) return true;
-    const char* branch = Valid(s["if"], v) ? "then" : "else";
-    return !s.contains(branch) || Valid(s[branch], v);
+    const char* branch = Valid(s["if"], v, seen) ? "then" : "else";
+    return !s.contains(branch) || Valid(s[branch], v, seen);
+  }
+
+  // After all other keywords.
+  bool Unevaluated(const Json& s, const Json& v, Seen* seen) const {
+    if (v.is_array() && s.contains("unevaluatedItems")) {
+      for (size_t i = 0; i < v.size(); ++i) {
+        if (seen->elements.contains(i)) continue;
+        if (!Valid(s["unevaluatedItems"], v[i])) return false;
+        seen->elements.insert(i);
+      }
+    }
+    if (v.is_object() && s.contains("unevaluatedProperties")) {
+      for (const auto& m : v.items()) {
+        if (seen->keys.contains(m.key())) continue;
+        if (!Valid(s["unevaluatedProperties"], m.value())) return false;
+        seen->keys.insert(m.key());
+      }
+    }
+    return true;
   }
 
   const Json& root_;

@@ -69,6 +69,49 @@ TEST(Compiler, KeysKeepSourcesApart) {
   EXPECT_EQ(Identity(compiler.CompileJsonSchema(schema, tight)), seen[1]);
 }
 
+// Each option alone, and texts that run together to the same, are keys of their own.
+TEST(Compiler, EveryOptionOfASchemaIsInItsKey) {
+  GrammarCompiler compiler = MakeCompiler(Tokenizer());
+  const std::string schema = R"({"type": "integer"})";
+  std::vector<SchemaOptions> all(1);
+  auto add = [&](auto&& set) { set(all.emplace_back()); };
+  add([](SchemaOptions& o) { o.any_whitespace = false; });
+  add([](SchemaOptions& o) { o.strict_mode = false; });
+  add([](SchemaOptions& o) { o.indent = 1; });
+  add([](SchemaOptions& o) { o.max_whitespace_cnt = 1; });
+  add([](SchemaOptions& o) { o.root_whitespace = true; });
+  add([](SchemaOptions& o) { o.widen = true; });
+  add([](SchemaOptions& o) { o.separators = {"", ""}; });
+  add([](SchemaOptions& o) { o.separators = {"a", "bc"}; });
+  add([](SchemaOptions& o) { o.separators = {"ab", "c"}; });
+  add([](SchemaOptions& o) { o.registry = {{"x:a", "true"}}; });
+  add([](SchemaOptions& o) { o.registry = {{"x:a", "false"}}; });
+  add([](SchemaOptions& o) { o.registry = {{"x:", "true"}, {"x:a", "true"}}; });
+  add([](SchemaOptions& o) { o.formats = {{"x:a", "true"}}; });
+  add([](SchemaOptions& o) { o.formats = {{"x:", "atrue"}}; });
+  std::vector<const CompiledGrammar::Impl*> seen;
+  for (size_t i = 0; i < all.size(); ++i) {
+    seen.push_back(Identity(compiler.CompileJsonSchema(schema, all[i])));
+    for (size_t j = 0; j < i; ++j) EXPECT_NE(seen[i], seen[j]) << i << " " << j;
+    EXPECT_EQ(Identity(compiler.CompileJsonSchema(schema, all[i])), seen[i]);
+  }
+}
+
+// Grammars of the same texts are told apart where one has warnings.
+TEST(Compiler, WarningsStayWithTheirGrammar) {
+  GrammarCompiler compiler = MakeCompiler(Tokenizer());
+  const Grammar plain = *Grammar::FromRegex("a");
+  const Grammar warned(plain.grammar(), {{"#/x", "not", "why"}});
+  const auto first = compiler.CompileGrammar(plain), second = compiler.CompileGrammar(warned);
+  EXPECT_NE(Identity(first), Identity(second));
+  EXPECT_TRUE(first->warnings().empty());
+  ASSERT_EQ(second->warnings().size(), 1u);
+  EXPECT_EQ(second->warnings()[0], (SchemaWarning{"#/x", "not", "why"}));
+  const Grammar parts[] = {warned, plain, warned};
+  EXPECT_EQ(Grammar::Union(parts)->warnings().size(), 2u);
+  EXPECT_EQ(Grammar::Concat(parts)->warnings().size(), 2u);
+}
+
 TEST(Compiler, WithoutACacheNothingIsKept) {
   CompilerOptions options;
   options.cache_enabled = false;

@@ -65,6 +65,13 @@ SIGNATURES = {
     "reset_token_bitmask": "(bitmask)",
 }
 
+# What we add to them: keyword-only, after theirs.
+SCHEMA_ADDITIONS = ", registry=None, formats=None, on_unsupported='error', root_whitespace=False)"
+ADDITIONS = {
+    "Grammar.from_json_schema": SCHEMA_ADDITIONS,
+    "GrammarCompiler.compile_json_schema": SCHEMA_ADDITIONS,
+}
+
 
 def resolve(name):
     value = grammask
@@ -88,7 +95,15 @@ def bare(signature):
 
 @pytest.mark.parametrize("name", SIGNATURES)
 def test_signature(name):
-    assert bare(inspect.signature(resolve(name))) == SIGNATURES[name]
+    theirs, signature = SIGNATURES[name], inspect.signature(resolve(name))
+    ours = theirs[:-1] + ADDITIONS[name] if name in ADDITIONS else theirs
+    assert bare(signature) == ours
+    added = list(signature.parameters.values())[theirs.count(",") - theirs.count("*,") + 1 :]
+    if name in ADDITIONS:
+        assert [p.name for p in added] == [
+            part.split("=")[0].strip() for part in ADDITIONS[name].split(",")[1:]
+        ]
+        assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in added)
 
 
 def test_tokenizer_info_constructor_keywords():

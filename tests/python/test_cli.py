@@ -175,6 +175,25 @@ def test_check_shows_the_place(run, schema_file, tmp_path):
         assert name in out
 
 
+def test_schema_options(run, tmp_path):
+    other = tmp_path / "other.json"
+    other.write_text('{"$id": "x:other"}')
+    check = ("check", "--schema", "{}", "--text", "1")
+    assert run(*check, "--registry", other, "--registry", f"x:a={other}")[0] == 0
+    assert run(*check, "--format", "mine=[a=]+", "--on-unsupported", "widen")[0] == 0
+    other.write_text("{}")
+    for arguments, message in [
+        (("--registry", other), "has no $id; give its URI: --registry URI="),
+        (("--registry", tmp_path / "none"), "cannot be read"),
+        (("--format", "mine"), "must be NAME=REGEX"),
+    ]:
+        code, out, err = run(*check, *arguments)
+        assert (code, out) == (2, "") and message in err
+    other.write_text("{")
+    assert "is not JSON" in run(*check, "--registry", other)[2]
+    assert run(*check, "--registry", f"x:a={other}", "--on-unsupported", "maybe")[0] == 2
+
+
 def test_check_too_short(run, schema_file):
     code, out, _ = run("check", "--schema", schema_file, "--text", '{"name": "abc", "age": 5')
     assert (

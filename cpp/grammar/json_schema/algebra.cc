@@ -99,6 +99,8 @@ template StatusOr<std::vector<NumberSet>> Algebra::ComplementAll(const std::vect
 template StatusOr<std::vector<StringSet>> Algebra::ComplementAll(const std::vector<StringSet>&);
 template StatusOr<std::vector<ArraySet>> Algebra::ComplementAll(const std::vector<ArraySet>&);
 template StatusOr<std::vector<ObjectSet>> Algebra::ComplementAll(const std::vector<ObjectSet>&);
+template Status Algebra::Add(std::vector<ArraySet>*, ArraySet);
+template Status Algebra::Add(std::vector<ObjectSet>*, ObjectSet);
 
 StatusOr<ValueSet> Algebra::Intersect(const ValueSet& a, const ValueSet& b) {
   ValueSet out;

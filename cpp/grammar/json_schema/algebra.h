@@ -39,12 +39,16 @@ class Algebra {
   StatusOr<std::vector<T>> MeetAll(const std::vector<T>& a, const std::vector<T>& b);
   template <class T>
   StatusOr<std::vector<T>> ComplementAll(const std::vector<T>& cases);
+  // Adds one case, leaving out what another plainly contains.
+  template <class T>
+  Status Add(std::vector<T>* list, T item);
 
   // The values that an extra key may take in `set`, by the patterns that `key` matches.
   StatusOr<ExprId> ExtraValue(const ObjectSet& set, std::string_view key);
   // Brings a case to its simplest form; false when it is plainly empty.
   bool Simplify(ArraySet* set);
   bool Simplify(ObjectSet* set);
+  bool SimplifyCount(ArraySet::Count* count, ArraySet* set);
   // Counts against limits.max_schema_steps.
   Status Step(size_t amount = 1);
 
@@ -58,9 +62,6 @@ class Algebra {
   Status MeetNamed(const ObjectSet& a, const ObjectSet& b, std::vector<ObjectSet::Named>* named);
   Status ExpandSome(const ObjectSet& owner, std::vector<ObjectSet>* cases);
   StatusOr<bool> KeySatisfies(const ObjectSet::Some& some, std::string_view key);
-  template <class T>
-  Status Add(std::vector<T>* list, T item);
-
   ExprPool& pool_;
   KeyPatterns& patterns_;
   const Limits& limits_;

@@ -40,9 +40,7 @@ SchemaEmitter::SchemaEmitter(Normaliser* normaliser, GrammarBuilder* builder,
       builder_(*builder),
       limits_(limits),
       layout_(builder, options, normaliser->tree().document().depth() + kFreeDepth),
-      any_order_(options.any_order) {
-  spelling_.integers_with_fraction = normaliser->tree().draft() != Draft::k4;
-}
+      any_order_(options.any_order) {}
 
 StatusOr<RuleId> SchemaEmitter::EmitRoot(ExprId expr) {
   GM_ASSIGN_OR_RETURN(NodeId value, Value(expr, 0, "root"));
@@ -55,15 +53,19 @@ StatusOr<RuleId> SchemaEmitter::EmitRoot(ExprId expr) {
     if (!body.ok()) return Located(body.status());
     builder_.SetBody(task.rule, *body);
   }
+  NodeId around = layout_.AroundRoot();
   NodeView view = builder_.node(value);
-  if (view.kind == NodeKind::kRule) return view.rule;
+  if (view.kind == NodeKind::kRule && around == builder_.Empty()) return view.rule;
   RuleId root = builder_.AddRule("root");
-  builder_.SetBody(root, value);
+  builder_.SetBody(root, builder_.Sequence({around, value, around}));
   return root;
 }
 
 Status SchemaEmitter::Located(const Status& status) const {
-  if (status.ok() || status.message().starts_with('#') || current_ == kAnything) return status;
+  if (status.ok() || current_ == kAnything ||
+      normaliser_.tree().document().BeginsWithPointer(status.message())) {
+    return status;
+  }
   return Status(status.code(),
                 normaliser_.pool().ToString(current_, normaliser_.tree().document()) + ": " +
                     status.message());
@@ -122,6 +124,7 @@ Status SchemaEmitter::AddScalars(const ValueSet& set, std::vector<NodeId>* alter
 
 StatusOr<NodeId> SchemaEmitter::Numbers(const std::vector<NumberSet>& sets) {
   std::vector<NodeId> alternatives;
+  spelling_.integers_with_fraction = !normaliser_.tree().has_strict_integers();
   for (const NumberSet& set : sets) {
     if (const Decimal* single = Single(set)) {
       if (set.Contains(*single)) {

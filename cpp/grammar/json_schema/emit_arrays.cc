@@ -7,7 +7,7 @@
 // After a prefix, a rule for each set of literals used so far offers those that are left. Linear in
 // the prefix; for distinct elements after one in the number of such sets, which is bounded.
 //
-// Tests: tests/grammar/json_schema_test.cc.
+// Counts of some elements (contains): emit_counts.cc. Tests: tests/grammar/json_schema_test.cc.
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
@@ -21,6 +21,9 @@ constexpr size_t kChunk = 64;
 // For uniqueItems: the most literals, and the most sets of them.
 constexpr size_t kMaxLiterals = 64;
 constexpr size_t kMaxUsedSets = 5'000;
+// How far into elements and members values are counted, and up to how many.
+constexpr int kCountDepth = 6;
+constexpr int64_t kMany = int64_t{1} << 30;
 
 }  // namespace
 
@@ -44,29 +47,11 @@ StatusOr<NodeId> ArrayEmitter::Element(ExprId expr) {
 // Elements after a prefix that is written out, to the end.
 StatusOr<NodeId> ArrayEmitter::AfterPrefix() {
   int64_t length = static_cast<int64_t>(set_.prefix.size());
-  if (max_ <= length) return set_.some.empty() ? end_ : builder_.Nothing();
+  if (max_ <= length) return end_;
   int64_t min = std::max<int64_t>(0, min_ - length);
   int64_t max = max_ == kUnbounded ? kUnbounded : max_ - length;
-  if (!set_.some.empty()) return ListWithSome(false, min, max);
   GM_ASSIGN_OR_RETURN(NodeId rest, Element(set_.rest));
   return builder_.Sequence({builder_.Repeat(builder_.Sequence({comma_, rest}), min, max), end_});
-}
-
-StatusOr<NodeId> ArrayEmitter::ListWithSome(bool leads, int64_t min, int64_t max) {
-  return e_.List({.conditions = set_.some.size(),
-                  .element =
-                      [&](uint32_t mask) {
-                        std::vector<ExprId> parts = {set_.rest};
-                        for (size_t i = 0; i < set_.some.size(); ++i) {
-                          if (mask >> i & 1) parts.push_back(set_.some[i]);
-                        }
-                        return Element(e_.normaliser_.pool().And(parts));
-                      },
-                  .comma = comma_,
-                  .end = end_,
-                  .leads = leads,
-                  .min = min,
-                  .max = max});
 }
 
 StatusOr<NodeId> ArrayEmitter::FromPrefix() {
@@ -90,7 +75,6 @@ StatusOr<NodeId> ArrayEmitter::FromPrefix() {
 }
 
 StatusOr<NodeId> ArrayEmitter::WithoutPrefix() {
-  if (!set_.some.empty()) return ListWithSome(true, min_, max_);
   GM_ASSIGN_OR_RETURN(NodeId rest, Element(set_.rest));
   NodeId further = builder_.Sequence({comma_, rest});
   int64_t min = std::max<int64_t>(0, min_ - 1);
@@ -179,14 +163,124 @@ StatusOr<NodeId> ArrayEmitter::Scalars(const ValueSet& set) {
   return builder_.Choice(alternatives);
 }
 
+// How many values there are in `expr`: exact up to kMany, which stands for more or infinitely many;
+// nullopt where that is not plain.
+StatusOr<std::optional<int64_t>> ArrayEmitter::CountOf(ExprId expr, int depth) {
+  std::optional<int64_t> unknown;
+  if (expr == kNone) return std::optional<int64_t>(0);
+  if (depth == 0) return unknown;
+  GM_ASSIGN_OR_RETURN(const ValueSet* set, e_.normaliser_.Evaluate(expr));
+  std::optional<int64_t> sum = set->null + set->false_value + set->true_value;
+  auto add = [&](std::optional<int64_t> n) {
+    if (n == kMany || sum == kMany) {
+      sum = kMany;
+    } else if (n && sum) {
+      sum = std::min(kMany, *sum + *n);
+    } else {
+      sum.reset();
+    }
+  };
+  for (const NumberSet& n : set->numbers) {
+    std::optional<std::vector<Decimal>> members = n.Members(kMaxLiterals);
+    if (members && set->numbers.size() == 1) {
+      add(static_cast<int64_t>(members->size()));
+    } else {
+      add(n.lower && n.upper ? unknown : kMany);
+    }
+  }
+  for (const StringSet& s : set->strings) {
+    if (s.values) {
+      int64_t count = 0;
+      for (const std::string& value : *s.values) {
+        GM_ASSIGN_OR_RETURN(bool holds, e_.normaliser_.patterns().Contains(s, value));
+        count += holds;
+      }
+      add(set->strings.size() == 1 ? std::optional(count) : unknown);
+    } else {
+      const bool free = s.patterns.empty() && s.formats.empty() && s.not_formats.empty() &&
+                        s.not_patterns.empty() && s.max_length > 2;
+      add(free ? std::optional(kMany) : unknown);
+    }
+  }
+  for (const ArraySet& a : set->arrays) {
+    GM_ASSIGN_OR_RETURN(std::optional<int64_t> count, CountOf(a, depth));
+    add(count == kMany || set->arrays.size() == 1 ? count : unknown);
+  }
+  for (const ObjectSet& o : set->objects) {
+    GM_ASSIGN_OR_RETURN(std::optional<int64_t> count, CountOf(o, depth));
+    add(count == kMany || set->objects.size() == 1 ? count : unknown);
+  }
+  return sum;
+}
+
+// The sum over the lengths of the products over the elements.
+StatusOr<std::optional<int64_t>> ArrayEmitter::CountOf(const ArraySet& a, int depth) {
+  std::optional<int64_t> unknown;
+  const auto length = static_cast<int64_t>(a.prefix.size());
+  if (!a.some.empty() || (a.unique && length > 0)) return unknown;
+  int64_t max = a.closed ? std::min(a.max, length) : a.max;
+  GM_ASSIGN_OR_RETURN(std::optional<int64_t> rest, CountOf(a.rest, depth - 1));
+  if (max > length && rest == 0) max = length;
+  if (a.unique && rest && *rest < kMany) max = std::min(max, *rest);
+  int64_t sum = 0, product = 1;
+  for (int64_t n = 0; n <= max; ++n) {
+    if (n >= a.min) sum = std::min(kMany, sum + product);
+    if (n == max || sum == kMany) break;
+    std::optional<int64_t> count = rest;
+    if (n < length) {
+      GM_ASSIGN_OR_RETURN(count, CountOf(a.prefix[static_cast<size_t>(n)], depth - 1));
+    }
+    // Without a bound on the length it is enough that there is an element at all.
+    if (!count && n >= length && max == kUnbounded && !a.unique) {
+      GM_ASSIGN_OR_RETURN(bool empty, e_.normaliser_.ProvablyEmpty(a.rest));
+      return empty ? unknown : std::optional(kMany);
+    }
+    if (!count) return unknown;
+    if (a.unique && *count < kMany) *count -= n;
+    product = std::min(kMany, product * *count);
+    if (product == 0) break;
+  }
+  return std::optional(sum);
+}
+
+StatusOr<std::optional<int64_t>> ArrayEmitter::CountOf(const ObjectSet& o, int depth) {
+  std::optional<int64_t> unknown;
+  if (!o.some.empty()) return unknown;
+  const bool free = !o.closed && o.names == kAnything && o.groups.empty() && o.max == kUnbounded;
+  if (free && o.rest == kAnything) return std::optional(kMany);
+  std::optional<int64_t> product = 1;
+  int64_t required = 0;
+  for (const ObjectSet::Named& n : o.named) {
+    required += n.required;
+    if (n.value == kNone || (o.closed && !n.declared && !n.required)) continue;
+    GM_ASSIGN_OR_RETURN(std::optional<int64_t> count, CountOf(n.value, depth - 1));
+    // One member of many values is enough, where it may be there.
+    const bool fits = n.required || o.max > required;
+    if (count == kMany && fits) return std::optional(kMany);
+    if (!count) product.reset();
+    if (product) product = std::min(kMany, *product * (n.required ? *count : 1 + *count));
+  }
+  const bool extras = o.rest != kNone && !o.closed;
+  const bool counts = o.min > required || o.max < static_cast<int64_t>(o.named.size());
+  if (extras || counts || !o.groups.empty() || o.names != kAnything) return unknown;
+  return product;
+}
+
 // Elements that must all be different, and for which the position does not matter: each of a few
 // values at most once, or scalars of any kind with what has been written kept in mind.
 StatusOr<NodeId> ArrayEmitter::Unique() {
   if (!set_.some.empty()) return UniqueUnsupported("elements with contains beside them");
   if (!set_.prefix.empty()) return UniqueAfterPrefix();
   GM_ASSIGN_OR_RETURN(const ValueSet* set, e_.normaliser_.Evaluate(set_.rest));
-  if (!set->arrays.empty() || !set->objects.empty()) {
-    return UniqueUnsupported("arrays and objects");
+  const bool compound = !set->arrays.empty() || !set->objects.empty();
+  if (compound) {
+    // While there are more values than were written, there is another one to write.
+    GM_ASSIGN_OR_RETURN(std::optional<int64_t> count, CountOf(set_.rest, kCountDepth));
+    if (!count) {
+      return UniqueUnsupported("arrays and objects of which it is not plain how many there are");
+    }
+    if (*count < kMany) max_ = std::min(max_, *count);
+    if (min_ > max_) return builder_.Nothing();
   }
   NodeId after = e_.layout_.After();
   Members all{.separator = builder_.Sequence({after, comma_}),
@@ -200,6 +294,13 @@ StatusOr<NodeId> ArrayEmitter::Unique() {
   } else {
     GM_ASSIGN_OR_RETURN(NodeId scalars, Scalars(*set));
     all.members.push_back({scalars, MemberUse::kDistinct});
+    if (compound) {
+      ValueSet containers;
+      containers.arrays = set->arrays;
+      containers.objects = set->objects;
+      GM_ASSIGN_OR_RETURN(NodeId node, e_.Body(containers, depth_ + 1));
+      all.members.push_back({node, MemberUse::kDistinct});
+    }
   }
   return builder_.Members(all);
 }
@@ -264,15 +365,11 @@ StatusOr<NodeId> ArrayEmitter::UniqueAfterPrefix() {
 
 StatusOr<NodeId> ArrayEmitter::Run() {
   if (min_ > max_) return builder_.Nothing();
-  if (set_.some.size() > SchemaEmitter::kMaxConditions) {
-    return Unsupported(std::to_string(set_.some.size()) +
-                       " different elements that must be among those after the prefix, which is "
-                       "what contains asks for, are not supported");
-  }
-  bool may_be_empty = min_ == 0 && set_.some.empty();
+  bool may_be_empty = min_ == 0;
   NodeId content = builder_.Nothing();
   if (max_ > 0 && e_.layout_.may_nest(depth_)) {
     StatusOr<NodeId> elements = set_.unique && max_ > 1 ? Unique()
+                                : !set_.some.empty()    ? Counted()
                                 : set_.prefix.empty()   ? WithoutPrefix()
                                                         : FromPrefix();
     GM_ASSIGN_OR_RETURN(content, std::move(elements));

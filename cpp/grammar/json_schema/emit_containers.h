@@ -71,9 +71,13 @@ class ArrayEmitter {
   StatusOr<NodeId> FromPrefix();
   StatusOr<NodeId> WithoutPrefix();
   StatusOr<NodeId> AfterPrefix();
-  StatusOr<NodeId> ListWithSome(bool leads, int64_t min, int64_t max);
+  // Where some elements are counted: emit_counts.cc.
+  StatusOr<NodeId> Counted();
   StatusOr<NodeId> Unique();
   StatusOr<NodeId> UniqueAfterPrefix();
+  StatusOr<std::optional<int64_t>> CountOf(ExprId expr, int depth);
+  StatusOr<std::optional<int64_t>> CountOf(const ArraySet& set, int depth);
+  StatusOr<std::optional<int64_t>> CountOf(const ObjectSet& set, int depth);
   StatusOr<NodeId> Scalars(const ValueSet& set);
   NodeId UsualNumbers();
   Status UniqueUnsupported(std::string_view what) const;

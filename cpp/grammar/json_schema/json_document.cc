@@ -30,7 +30,11 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 class JsonParser {
  public:
   JsonParser(std::string_view source, const Limits& limits, JsonDocument* out)
-      : source_(source), limits_(limits), out_(out), equal_(16, Hash{out}, Equal{out}) {}
+      : source_(source),
+        limits_(limits),
+        out_(out),
+        text_(out->texts_.back()),
+        equal_(16, Hash{out}, Equal{out}) {}
 
   Status Run();
 
@@ -78,6 +82,8 @@ class JsonParser {
   std::string_view source_;
   const Limits& limits_;
   JsonDocument* out_;
+  JsonDocument::Text& text_;
+  int depth_ = 0;
   size_t pos_ = 0;
   std::vector<Open> open_;
   std::vector<JsonMember> children_;  // of all open containers; keys empty in arrays
@@ -95,10 +101,11 @@ size_t JsonParser::Hash::operator()(uint32_t id) const {
   };
   for (uint32_t i = 0; i < n.count; ++i) {
     if (n.kind == JsonKind::kArray) {
-      mix(doc->elements_[n.first + i]);
+      mix(doc->texts_[n.source].elements[n.first + i]);
     } else {
-      h = absl::HashOf(h, doc->members_[n.first + i].key);
-      mix(doc->members_[n.first + i].value);
+      const JsonMember& m = doc->texts_[n.source].members[n.first + i];
+      h = absl::HashOf(h, m.key);
+      mix(m.value);
     }
   }
   return h;
@@ -116,10 +123,11 @@ bool JsonParser::Equal::operator()(uint32_t a, uint32_t b) const {
   };
   for (uint32_t i = 0; i < x.count; ++i) {
     if (x.kind == JsonKind::kArray) {
-      if (!same(doc->elements_[x.first + i], doc->elements_[y.first + i])) return false;
+      const std::vector<JsonId>& elements = doc->texts_[x.source].elements;
+      if (!same(elements[x.first + i], elements[y.first + i])) return false;
     } else {
-      const JsonMember& m = doc->members_[x.first + i];
-      const JsonMember& n = doc->members_[y.first + i];
+      const JsonMember& m = doc->texts_[x.source].members[x.first + i];
+      const JsonMember& n = doc->texts_[x.source].members[y.first + i];
       if (m.key != n.key || !same(m.value, n.value)) return false;
     }
   }
@@ -255,7 +263,9 @@ Status JsonParser::ReadKey() {
   if (!Take('"')) {
     return Error(start, "invalid JSON: a key in double quotes was expected here");
   }
+  size_t decoded = out_->decoded_.size();
   GM_ASSIGN_OR_RETURN(key_, ReadString());
+  text_.escaped_keys |= out_->decoded_.size() != decoded;
   SkipSpace();
   if (!Take(':')) return Error(pos_, "invalid JSON: ':' was expected after the key");
   return {};
@@ -264,10 +274,12 @@ Status JsonParser::ReadKey() {
 void JsonParser::AddNode(Node node) {
   uint32_t id = static_cast<uint32_t>(out_->nodes_.size());
   node.end = static_cast<uint32_t>(pos_);
+  node.source = static_cast<uint32_t>(out_->texts_.size() - 1);
   node.representative = id;
   out_->nodes_.push_back(node);
   if (open_.empty()) {
-    out_->root_ = JsonId(id);
+    text_.root = JsonId(id);
+    out_->nodes_[id].parent = id;
   } else {
     children_.push_back({key_, JsonId(id)});
   }
@@ -315,13 +327,13 @@ void JsonParser::Close() {
     out_->nodes_[children_[i].value.value].parent = id;
   }
   if (open.kind == JsonKind::kArray) {
-    node.first = static_cast<uint32_t>(out_->elements_.size());
+    node.first = static_cast<uint32_t>(text_.elements.size());
     for (size_t i = open.children; i < children_.size(); ++i) {
-      out_->elements_.push_back(children_[i].value);
+      text_.elements.push_back(children_[i].value);
     }
   } else {
-    node.first = static_cast<uint32_t>(out_->members_.size());
-    out_->members_.insert(out_->members_.end(), children_.begin() + open.children, children_.end());
+    node.first = static_cast<uint32_t>(text_.members.size());
+    text_.members.insert(text_.members.end(), children_.begin() + open.children, children_.end());
     if (node.count > kSearchLimit) {
       for (size_t i = open.children; i < children_.size(); ++i) {
         out_->index_.try_emplace({id, children_[i].key}, children_[i].value);
@@ -334,11 +346,15 @@ void JsonParser::Close() {
 }
 
 Status JsonParser::Run() {
-  if (source_.size() > limits_.max_source_bytes) {
-    return ResourceExhausted("the schema is " + std::to_string(source_.size()) +
-                             " bytes long; limits.max_source_bytes is " +
-                             std::to_string(limits_.max_source_bytes));
+  size_t most = std::min<size_t>(limits_.max_source_bytes, UINT32_MAX - 1);
+  if (source_.size() > most || out_->bytes_ > most - source_.size()) {
+    bool more = out_->texts_.size() > 1;
+    return ResourceExhausted(
+        std::string(more ? "the schema and the documents it refers to are " : "the schema is ") +
+        std::to_string(out_->bytes_ + source_.size()) + " bytes long; limits.max_source_bytes is " +
+        std::to_string(limits_.max_source_bytes));
   }
+  out_->bytes_ += source_.size();
   if (std::optional<size_t> bad = FindInvalidUtf8(source_)) {
     return Error(*bad, "invalid JSON: the text is not UTF-8");
   }
@@ -358,7 +374,7 @@ Status JsonParser::Run() {
       }
       open_.push_back({object ? JsonKind::kObject : JsonKind::kArray, static_cast<uint32_t>(pos_),
                        children_.size()});
-      out_->depth_ = std::max(out_->depth_, static_cast<int>(open_.size()));
+      depth_ = std::max(depth_, static_cast<int>(open_.size()));
       keys.push_back(key_);
       ++pos_;
       SkipSpace();
@@ -375,6 +391,7 @@ Status JsonParser::Run() {
       if (open_.empty()) {
         SkipSpace();
         if (pos_ < source_.size()) return Error(pos_, "invalid JSON: text after the value");
+        out_->depth_ += depth_;
         return {};
       }
       bool object = open_.back().kind == JsonKind::kObject;
@@ -397,12 +414,18 @@ Status JsonParser::Run() {
 
 StatusOr<JsonDocument> JsonDocument::Parse(std::string_view source, const Limits& limits) {
   JsonDocument document;
-  document.source_ = source;
   document.nodes_.reserve(source.size() / 12 + 1);
-  JsonParser parser(source, limits, &document);
-  GM_RETURN_IF_ERROR(parser.Run());
-  document.nodes_[document.root_.value].parent = document.root_.value;
+  GM_RETURN_IF_ERROR(document.Append(source, "", limits).status());
   return document;
+}
+
+// After an error the nodes read so far stay, and nothing refers to them.
+StatusOr<JsonId> JsonDocument::Append(std::string_view source, std::string name,
+                                      const Limits& limits) {
+  texts_.push_back({.name = std::move(name), .source = source});
+  JsonParser parser(source, limits, this);
+  GM_RETURN_IF_ERROR(parser.Run());
+  return JsonId{texts_.back().root};
 }
 
 std::optional<JsonId> JsonDocument::Find(JsonId object, std::string_view key) const {
@@ -421,7 +444,7 @@ std::optional<JsonId> JsonDocument::Find(JsonId object, std::string_view key) co
 
 std::string JsonDocument::Pointer(JsonId id) const {
   std::vector<std::string> parts;
-  for (JsonId at = id; at != root_; at = parent(at)) {
+  for (JsonId at = id; at != parent(at); at = parent(at)) {
     JsonId up = parent(at);
     std::string part;
     if (IsArray(up)) {
@@ -443,14 +466,20 @@ std::string JsonDocument::Pointer(JsonId id) const {
     }
     parts.push_back(std::move(part));
   }
-  std::string out = "#";
+  std::string out = texts_[text_of(id)].name + "#";
   for (auto it = parts.rbegin(); it != parts.rend(); ++it) out += "/" + Printable(*it);
   return out;
 }
 
+bool JsonDocument::BeginsWithPointer(std::string_view message) const {
+  return std::any_of(texts_.begin(), texts_.end(), [&](const Text& text) {
+    return message.starts_with(text.name) && message.substr(text.name.size()).starts_with('#');
+  });
+}
+
 std::string JsonDocument::Excerpt(JsonId id, size_t max_bytes) const {
   const Node& n = nodes_[id.value];
-  std::string_view whole = source_.substr(n.offset, n.end - n.offset);
+  std::string_view whole = texts_[n.source].source.substr(n.offset, n.end - n.offset);
   if (whole.size() <= max_bytes) return std::string(whole);
   std::string_view head = whole.substr(0, max_bytes);
   return std::string(head.substr(0, CompleteUtf8Prefix(head))) + "...";

@@ -28,19 +28,30 @@ struct JsonMember {
   JsonId value;
 };
 
-// An immutable JSON document. Strings are decoded UTF-8 that live as long as the document and the
-// source text it was parsed from. Where an object repeats a key, the last value counts, at the
-// place of the first.
+// A JSON document, to which further texts can be added as further roots; what is there never
+// changes. Strings are decoded UTF-8 that live as long as the document and the source text they
+// were parsed from. Where an object repeats a key, the last value counts, at the place of the
+// first.
 class JsonDocument {
  public:
   // kInvalidArgument with line, column and a caret when `source` is not one JSON text in UTF-8, or
   // has a lone surrogate escape; kResourceExhausted over max_source_bytes or max_nesting. Never
   // recurses. `source` must outlive the document.
   static StatusOr<JsonDocument> Parse(std::string_view source, const Limits& limits);
+  // Parses one more text and returns its root; `name` stands before the '#' in pointers into it.
+  // max_source_bytes bounds all texts together. Spans and views stay valid.
+  StatusOr<JsonId> Append(std::string_view source, std::string name, const Limits& limits);
 
-  JsonId root() const { return root_; }
+  JsonId root() const { return texts_[0].root; }
   size_t size() const { return nodes_.size(); }
-  std::string_view source() const { return source_; }
+  // Texts are numbered from 0, the one of root(), in the order in which they came.
+  size_t text_count() const { return texts_.size(); }
+  uint32_t text_of(JsonId id) const { return nodes_[id.value].source; }
+  std::string_view source(uint32_t text) const { return texts_[text].source; }
+  const std::string& name(uint32_t text) const { return texts_[text].name; }
+  // Whether some key of the text is written with an escape: then its keys cannot be seen by
+  // searching the source.
+  bool has_escaped_keys(uint32_t text) const { return texts_[text].escaped_keys; }
 
   JsonKind kind(JsonId id) const { return nodes_[id.value].kind; }
   bool IsObject(JsonId id) const { return kind(id) == JsonKind::kObject; }
@@ -54,11 +65,11 @@ class JsonDocument {
   std::string_view text(JsonId id) const { return nodes_[id.value].text; }
   std::span<const JsonId> elements(JsonId array) const {
     const Node& n = nodes_[array.value];
-    return {elements_.data() + n.first, n.count};
+    return {texts_[n.source].elements.data() + n.first, n.count};
   }
   std::span<const JsonMember> members(JsonId object) const {
     const Node& n = nodes_[object.value];
-    return {members_.data() + n.first, n.count};
+    return {texts_[n.source].members.data() + n.first, n.count};
   }
   // The value of `key`; nullopt where there is none or `object` is not an object. Constant time on
   // average.
@@ -67,14 +78,17 @@ class JsonDocument {
   // Equal arrays and objects (members in the same order, numbers spelled alike) have the same
   // representative: the first of them. A scalar is its own.
   JsonId representative(JsonId id) const { return JsonId(nodes_[id.value].representative); }
-  // The array or object that holds `id`; the root's is the root.
+  // The array or object that holds `id`; a root's is itself.
   JsonId parent(JsonId id) const { return JsonId(nodes_[id.value].parent); }
   size_t offset(JsonId id) const { return nodes_[id.value].offset; }
-  // Depth of nesting: 0 where the root is a scalar.
+  // Depth of nesting, of all texts one inside another: 0 where the root is a scalar.
   int depth() const { return depth_; }
 
-  // "#/properties/a~1b/0": the JSON pointer to `id` as a URI fragment, for messages.
+  // "#/properties/a~1b/0": the JSON pointer to `id` as a URI fragment, after the name of its text,
+  // for messages.
   std::string Pointer(JsonId id) const;
+  // Whether a message begins with such a pointer.
+  bool BeginsWithPointer(std::string_view message) const;
   // The value as compact JSON text, cut after `max_bytes`, for messages.
   std::string Excerpt(JsonId id, size_t max_bytes = 60) const;
 
@@ -82,21 +96,29 @@ class JsonDocument {
   friend class JsonParser;
   struct Node {
     JsonKind kind;
-    uint32_t first = 0;  // into elements_ or members_
+    uint32_t first = 0;  // into the elements or members of its text
     uint32_t count = 0;
     uint32_t parent = 0;
     uint32_t representative = 0;
     uint32_t offset = 0;
     uint32_t end = 0;
+    uint32_t source = 0;  // into texts_
     std::string_view text;
   };
+  // The lists of one text's containers do not move when another text is added.
+  struct Text {
+    std::string name;
+    std::string_view source;
+    JsonId root;
+    bool escaped_keys = false;
+    std::vector<JsonId> elements;
+    std::vector<JsonMember> members;
+  };
 
-  std::string_view source_;
-  JsonId root_;
   int depth_ = 0;
+  size_t bytes_ = 0;  // of all texts
+  std::vector<Text> texts_;
   std::vector<Node> nodes_;
-  std::vector<JsonId> elements_;
-  std::vector<JsonMember> members_;
   std::deque<std::string> decoded_;  // strings that had escapes
   // Members of the objects that are too large to search.
   absl::flat_hash_map<std::pair<uint32_t, std::string_view>, JsonId> index_;

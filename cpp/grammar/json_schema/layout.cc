@@ -1,11 +1,10 @@
 // Options about whitespace to the nodes that stand between JSON's tokens.
 //
 // Free whitespace follows every opening character, comma, colon and value inside a container, so
-// that each place where JSON allows it has it once. Fixed texts are those of Python's json.dumps:
-// ", " and
-// ": " by default, and with an indent a line break after each opening character and comma. With
-// indent 2, [1] at depth 0 is "[", "\n  ", 1, "\n", "]". Constant time, and a cached node for each
-// depth.
+// that each place where JSON allows it has it once; around the root only where asked for, and then
+// with fixed texts too. Fixed texts are those of Python's json.dumps: ", " and ": " by default, and
+// with an indent a line break after each opening character and comma. With indent 2, [1] at depth 0
+// is "[", "\n  ", 1, "\n", "]". Constant time, and a cached node for each depth.
 //
 // Tests: tests/grammar/json_schema_test.cc.
 #include "grammar/json_schema/layout.h"
@@ -16,12 +15,14 @@ namespace grammask::internal {
 
 Layout::Layout(GrammarBuilder* builder, const JsonSchemaOptions& options, int max_depth)
     : builder_(*builder), any_whitespace_(options.any_whitespace), max_depth_(max_depth) {
+  ByteSet blank;
+  for (uint8_t b : {' ', '\t', '\n', '\r'}) blank.Add(b);
+  NodeId free_space = builder_.Repeat(
+      builder_.ByteClass(blank), 0,
+      options.max_whitespace_cnt ? std::max(0, *options.max_whitespace_cnt) : kUnbounded);
+  around_root_ = options.root_whitespace ? free_space : builder_.Empty();
   if (any_whitespace_) {
-    ByteSet blank;
-    for (uint8_t b : {' ', '\t', '\n', '\r'}) blank.Add(b);
-    space_ = builder_.Repeat(
-        builder_.ByteClass(blank), 0,
-        options.max_whitespace_cnt ? std::max(0, *options.max_whitespace_cnt) : kUnbounded);
+    space_ = free_space;
     colon_ = builder_.Sequence({space_, builder_.Bytes(":"), space_});
     after_ = space_;
     return;

@@ -33,6 +33,8 @@ class Layout {
   NodeId Colon() const { return colon_; }
   // After an element or a member.
   NodeId After() const { return after_; }
+  // Before and after the root value.
+  NodeId AroundRoot() const { return around_root_; }
 
  private:
   NodeId LineBreak(int depth);
@@ -43,7 +45,7 @@ class Layout {
   std::optional<int> indent_;
   std::string item_separator_;
   NodeId space_;  // optional whitespace; empty when it is fixed
-  NodeId colon_, after_;
+  NodeId colon_, after_, around_root_;
   std::vector<NodeId> line_breaks_;  // by depth
 };
 

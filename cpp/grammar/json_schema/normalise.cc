@@ -21,8 +21,14 @@ namespace {
 constexpr ExprId kUnknown{UINT32_MAX};
 constexpr ExprId kFollowing{UINT32_MAX - 1};  // its reference is being followed
 
+// What a schema in one more scope counts against limits.max_schema_steps: scopes multiply what
+// there is to evaluate.
+constexpr size_t kScopedSteps = 16;
+
 // Values up to this many are tested one by one to see that a set of strings is empty.
 constexpr size_t kTestedValues = 64;
+// Elements up to this many are tested one by one to see that a count cannot be met.
+constexpr int64_t kTestedElements = 32;
 
 const ObjectSet::Named* FindNamed(const ObjectSet& set, std::string_view key) {
   for (const ObjectSet::Named& n : set.named) {
@@ -43,13 +49,22 @@ Normaliser::Normaliser(SchemaTree* tree, KeyPatterns* patterns, const Limits& li
                [this](ExprId expr, std::string_view key) { return KeyIn(expr, key); }),
       expr_of_node_(tree->document().size(), kUnknown) {}
 
-StatusOr<ExprId> Normaliser::SchemaExpr(JsonId node) {
-  if (ExprId known = expr_of_node_[node.value]; known.value < kFollowing.value) return known;
-  std::vector<JsonId> path;
+ExprId& Normaliser::ExprOfNode(JsonId node, ScopeId scope) {
+  if (scope != kNoScope) {
+    return expr_in_scope_.try_emplace(std::pair(node, scope), kUnknown).first->second;
+  }
+  if (node.value >= expr_of_node_.size()) expr_of_node_.resize(tree_.document().size(), kUnknown);
+  return expr_of_node_[node.value];
+}
+
+StatusOr<ExprId> Normaliser::SchemaExpr(JsonId node, ScopeId scope) {
+  scope = tree_.Enter(scope, node);
+  if (ExprId known = ExprOfNode(node, scope); known.value < kFollowing.value) return known;
+  std::vector<std::pair<JsonId, ScopeId>> path;
   ExprId found = kUnknown;
   Status error;
-  for (JsonId at = node;;) {
-    ExprId& slot = expr_of_node_[at.value];
+  for (JsonId at = node;; scope = tree_.Enter(scope, at)) {
+    ExprId& slot = ExprOfNode(at, scope);
     if (slot.value < kFollowing.value) {
       found = slot;
       break;
@@ -60,8 +75,11 @@ StatusOr<ExprId> Normaliser::SchemaExpr(JsonId node) {
       break;
     }
     slot = kFollowing;
-    path.push_back(at);
-    JsonId same = tree_.meaning_is_local() ? tree_.document().representative(at) : at;
+    path.emplace_back(at, scope);
+    if (scope != kNoScope) {
+      if (error = algebra_.Step(kScopedSteps); !error.ok()) break;
+    }
+    JsonId same = tree_.meaning_is_local(at) ? tree_.document().representative(at) : at;
     StatusOr<const Schema*> schema = tree_.Read(same);
     if (!schema.ok()) {
       error = schema.status();
@@ -76,17 +94,17 @@ StatusOr<ExprId> Normaliser::SchemaExpr(JsonId node) {
       break;
     }
     if ((*schema)->present != uint64_t{1} << static_cast<int>(Keyword::kRef)) {
-      found = pool_.Schema(same);
+      found = pool_.Schema(same, scope);
       break;
     }
-    StatusOr<JsonId> next = tree_.Resolve(**schema, Keyword::kRef);
+    StatusOr<JsonId> next = tree_.Resolve(**schema, Keyword::kRef, scope);
     if (!next.ok()) {
       error = next.status();
       break;
     }
     at = *next;
   }
-  for (JsonId at : path) expr_of_node_[at.value] = error.ok() ? found : kUnknown;
+  for (auto [at, in] : path) ExprOfNode(at, in) = error.ok() ? found : kUnknown;
   if (!error.ok()) return error;
   return found;
 }
@@ -105,7 +123,7 @@ StatusOr<std::vector<ExprId>> Normaliser::PartsOf(ExprId expr) {
       break;
     case ExprKind::kSchema: {
       GM_ASSIGN_OR_RETURN(const Schema* schema, tree_.Read(pool_.node(expr)));
-      GM_RETURN_IF_ERROR(PartsOfSchema(*schema, &parts));
+      GM_RETURN_IF_ERROR(PartsOfSchema(*schema, pool_.scope(expr), &parts));
       break;
     }
     case ExprKind::kAnd:
@@ -124,16 +142,16 @@ StatusOr<std::vector<ExprId>> Normaliser::PartsOf(ExprId expr) {
   return parts;
 }
 
-Status Normaliser::PartsOfSchema(const Schema& schema, std::vector<ExprId>* parts) {
+Status Normaliser::PartsOfSchema(const Schema& schema, ScopeId scope, std::vector<ExprId>* parts) {
   const JsonDocument& d = tree_.document();
   auto add = [&](JsonId node) -> Status {
-    GM_ASSIGN_OR_RETURN(ExprId expr, SchemaExpr(node));
+    GM_ASSIGN_OR_RETURN(ExprId expr, SchemaExpr(node, scope));
     parts->push_back(expr);
     return {};
   };
   for (Keyword k : {Keyword::kRef, Keyword::kDynamicRef, Keyword::kRecursiveRef}) {
     if (!schema.Has(k)) continue;
-    GM_ASSIGN_OR_RETURN(JsonId target, tree_.Resolve(schema, k));
+    GM_ASSIGN_OR_RETURN(JsonId target, tree_.Resolve(schema, k, scope));
     GM_RETURN_IF_ERROR(add(target));
   }
   for (Keyword k : {Keyword::kAllOf, Keyword::kAnyOf, Keyword::kOneOf}) {
@@ -141,7 +159,9 @@ Status Normaliser::PartsOfSchema(const Schema& schema, std::vector<ExprId>* part
     for (JsonId e : d.elements(*schema.Get(k))) GM_RETURN_IF_ERROR(add(e));
   }
   if (schema.Has(Keyword::kNot)) GM_RETURN_IF_ERROR(add(*schema.Get(Keyword::kNot)));
-  if (schema.Has(Keyword::kIf) && (schema.Has(Keyword::kThen) || schema.Has(Keyword::kElse))) {
+  // An `if` alone says nothing but what it evaluates.
+  bool says = schema.Has(Keyword::kThen) || schema.Has(Keyword::kElse) || tree_.has_unevaluated();
+  if (schema.Has(Keyword::kIf) && says) {
     for (Keyword k : {Keyword::kIf, Keyword::kThen, Keyword::kElse}) {
       if (schema.Has(k)) GM_RETURN_IF_ERROR(add(*schema.Get(k)));
     }
@@ -239,7 +259,7 @@ StatusOr<ValueSet> Normaliser::Combine(ExprId expr) {
       return set;
     }
     case ExprKind::kNot: {
-      StatusOr<ValueSet> set = algebra_.Complement(Known(pool_.parts(expr)[0]));
+      StatusOr<ValueSet> set = Complement(Known(pool_.parts(expr)[0]));
       if (!set.ok()) return AtNearestSchema(expr, set.status());
       return set;
     }
@@ -255,7 +275,7 @@ StatusOr<ValueSet> Normaliser::CombineAnd(ExprId expr) {
     if (!set) {
       set = Known(p);
     } else {
-      GM_ASSIGN_OR_RETURN(set, algebra_.Intersect(*set, Known(p)));
+      GM_ASSIGN_OR_RETURN(set, Intersect(*set, Known(p)));
     }
   }
   if (!set) set = ValueSet::All();
@@ -350,6 +370,7 @@ StatusOr<bool> Normaliser::KeyIn(ExprId expr, std::string_view key) {
 
 template <class T>
 StatusOr<std::vector<T>> Normaliser::SubtractCases(std::vector<T> a, const std::vector<T>& b) {
+  if constexpr (std::is_same_v<T, ObjectSet>) return SubtractObjects(std::move(a), b);
   for (const T& minus : b) {
     if (a.empty()) break;
     std::vector<T> rest, touched;
@@ -375,6 +396,15 @@ StatusOr<std::vector<T>> Normaliser::SubtractCases(std::vector<T> a, const std::
   }
   return a;
 }
+
+template StatusOr<std::vector<NumberSet>> Normaliser::SubtractCases(std::vector<NumberSet>,
+                                                                    const std::vector<NumberSet>&);
+template StatusOr<std::vector<StringSet>> Normaliser::SubtractCases(std::vector<StringSet>,
+                                                                    const std::vector<StringSet>&);
+template StatusOr<std::vector<ArraySet>> Normaliser::SubtractCases(std::vector<ArraySet>,
+                                                                   const std::vector<ArraySet>&);
+template StatusOr<std::vector<ObjectSet>> Normaliser::SubtractCases(std::vector<ObjectSet>,
+                                                                    const std::vector<ObjectSet>&);
 
 StatusOr<ValueSet> Normaliser::Subtract(const ValueSet& a, const ValueSet& b) {
   ValueSet out;
@@ -477,8 +507,32 @@ StatusOr<bool> Normaliser::Empty(const ArraySet& set, int depth) {
     GM_ASSIGN_OR_RETURN(bool empty, Empty(set.prefix[i], depth - 1));
     if (empty) return true;
   }
-  if (set.min > static_cast<int64_t>(set.prefix.size())) return Empty(set.rest, depth - 1);
+  if (set.min > static_cast<int64_t>(set.prefix.size())) {
+    GM_ASSIGN_OR_RETURN(bool empty, Empty(set.rest, depth - 1));
+    if (empty) return true;
+  }
+  for (const ArraySet::Count& c : set.some) {
+    GM_ASSIGN_OR_RETURN(bool misses, Misses(set, c, depth - 1));
+    if (misses) return true;
+  }
   return false;
+}
+
+// Whether the elements of `set`, each by itself, leave no way to meet a count.
+StatusOr<bool> Normaliser::Misses(const ArraySet& set, const ArraySet::Count& count, int depth) {
+  int64_t length = static_cast<int64_t>(set.prefix.size());
+  if (length > count.from + kTestedElements) return false;
+  GM_ASSIGN_OR_RETURN(bool few, Empty(pool_.And(set.rest, count.expr), depth));
+  int64_t may = 0, must = 0;
+  for (int64_t i = count.from; i < length; ++i) {
+    ExprId element = set.prefix[static_cast<size_t>(i)];
+    GM_ASSIGN_OR_RETURN(bool never, Empty(pool_.And(element, count.expr), depth));
+    may += never ? 0 : 1;
+    if (never || i >= set.min || count.max == kUnbounded) continue;
+    GM_ASSIGN_OR_RETURN(bool always, Empty(pool_.And(element, pool_.Not(count.expr)), depth));
+    must += always ? 1 : 0;
+  }
+  return (few && may < count.min) || must > count.max;
 }
 
 StatusOr<bool> Normaliser::Empty(const ObjectSet& set, int depth) {

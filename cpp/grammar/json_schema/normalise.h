@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/status.h"
 #include "grammar/json_schema/algebra.h"
+#include "grammar/json_schema/evaluated.h"
 #include "grammar/json_schema/key_patterns.h"
 #include "grammar/json_schema/schema_tree.h"
 #include "grammar/json_schema/value_set.h"
@@ -32,8 +33,9 @@ class Normaliser {
   const SchemaTree& tree() const { return tree_; }
   KeyPatterns& patterns() { return patterns_; }
 
-  // The expression of the schema at `node`: references followed, equal schemas equal.
-  StatusOr<ExprId> SchemaExpr(JsonId node);
+  // The expression of the schema at `node`, applied from within `scope` (kNoScope for the root):
+  // references followed, equal schemas equal.
+  StatusOr<ExprId> SchemaExpr(JsonId node, ScopeId scope);
   // The set of values of `expr`, in normal form: no references and no combinations are left but
   // inside elements and members. The pointer stays valid. Errors name the schema and the keyword.
   StatusOr<const ValueSet*> Evaluate(ExprId expr);
@@ -59,6 +61,8 @@ class Normaliser {
 
  private:
   friend class SchemaCombiner;
+  template <class T>
+  friend class EvaluatedCases;
   // How far into required members and elements emptiness is looked for, and how deep one
   // evaluation may ask for another on the way.
   static constexpr int kEmptinessDepth = 4;
@@ -75,7 +79,8 @@ class Normaliser {
 
   Slot& SlotOf(ExprId expr);
   StatusOr<std::vector<ExprId>> PartsOf(ExprId expr);
-  Status PartsOfSchema(const Schema& schema, std::vector<ExprId>* parts);
+  Status PartsOfSchema(const Schema& schema, ScopeId scope, std::vector<ExprId>* parts);
+  ExprId& ExprOfNode(JsonId node, ScopeId scope);
   StatusOr<ValueSet> Combine(ExprId expr);
   StatusOr<ValueSet> CombineAnd(ExprId expr);
   StatusOr<ValueSet> ValueOf(JsonId node);
@@ -84,10 +89,41 @@ class Normaliser {
   StatusOr<ValueSet> Subtract(const ValueSet& a, const ValueSet& b);
   template <class T>
   StatusOr<std::vector<T>> SubtractCases(std::vector<T> a, const std::vector<T>& b);
+  StatusOr<ValueSet> Complement(const ValueSet& set);
+
+  // Keeping unions of objects small: normalise_cases.cc.
+  // As Algebra::Intersect, without cases that are seen to be empty or within others.
+  StatusOr<ValueSet> Intersect(const ValueSet& a, const ValueSet& b);
+  StatusOr<std::vector<ObjectSet>> MeetObjects(const std::vector<ObjectSet>& a,
+                                               const std::vector<ObjectSet>& b);
+  StatusOr<std::vector<ObjectSet>> SubtractObjects(std::vector<ObjectSet> a,
+                                                   const std::vector<ObjectSet>& b);
+  Status SubtractObject(const ObjectSet& from, const ObjectSet& minus,
+                        const std::vector<ObjectSet>& outside, std::vector<ObjectSet>* rest);
+  // The types that values of `expr` may have, at most.
+  StatusOr<uint8_t> TypesOf(ExprId expr, int depth = kEmptinessDepth);
+  // An expression for the same set: one and the same for equal sets without arrays and objects, as
+  // far as can be seen cheaply.
+  StatusOr<ExprId> Settle(ExprId expr);
+  StatusOr<ExprId> SettleScalar(ExprId expr, const ValueSet& set);
+  // Settles what the case holds; false when it is empty.
+  StatusOr<bool> Settle(ObjectSet* set);
+  // True only where every value of a is in b.
+  StatusOr<bool> Within(ExprId a, ExprId b, int depth = kEmptinessDepth);
+  StatusOr<bool> FindWithin(ExprId a, ExprId b, int depth);
+  StatusOr<bool> Within(const ValueSet& a, const ValueSet& b, int depth);
+  StatusOr<bool> Within(const ObjectSet& a, const ObjectSet& b, int depth = kEmptinessDepth);
+  static bool KeepsOrder(const ObjectSet& a, const ObjectSet& b);
+  // True only where a member that one requires has no value in both.
+  StatusOr<bool> Apart(const ObjectSet& a, const ObjectSet& b);
+  StatusOr<const ObjectSet::Named*> TagOf(const ObjectSet& outside, const ObjectSet& minus);
+  // Adds a case to a union, leaving out what another contains.
+  Status AddCase(ObjectSet set, std::vector<ObjectSet>* cases);
   Status AtNearestSchema(ExprId expr, const Status& status) const;
 
   StatusOr<bool> Empty(ExprId expr, int depth);
   StatusOr<bool> Empty(const ArraySet& set, int depth);
+  StatusOr<bool> Misses(const ArraySet& set, const ArraySet::Count& count, int depth);
   StatusOr<bool> Empty(const ObjectSet& set, int depth);
   StatusOr<bool> Empty(const StringSet& set);
   const ValueSet& Known(ExprId expr) { return *SlotOf(expr).set; }
@@ -103,16 +139,42 @@ class Normaliser {
   Algebra algebra_;
   std::vector<Slot> slots_;
   std::deque<ValueSet> sets_;
-  std::vector<ExprId> expr_of_node_;  // kNoExpr where not known
-  int level_ = 0;                     // nesting of evaluations
+  std::vector<ExprId> expr_of_node_;  // outside any scope; kUnknown where not known
+  absl::flat_hash_map<std::pair<JsonId, ScopeId>, ExprId> expr_in_scope_;
+  int level_ = 0;  // nesting of evaluations
   // Emptiness as far as known: proved, or not proved with so much depth.
   struct Emptiness {
     bool proved = false;
     int depth = 0;
   };
   absl::flat_hash_map<ExprId, Emptiness> empty_;
+  absl::flat_hash_map<ExprId, ExprId> settled_;
+  // Sets without arrays and objects, by what they hold.
+  struct Scalars {
+    bool null, false_value, true_value;
+    std::vector<NumberSet> numbers;
+    std::vector<StringSet> strings;
+    friend bool operator==(const Scalars&, const Scalars&) = default;
+    template <class H>
+    friend H AbslHashValue(H h, const Scalars& s) {
+      for (const NumberSet& n : s.numbers) {
+        h = H::combine(std::move(h), n.kind, n.excluded.size());
+        if (n.lower) h = H::combine(std::move(h), n.lower->value);
+      }
+      for (const StringSet& t : s.strings) {
+        h = H::combine(std::move(h), t.min_length, t.max_length, t.patterns, t.formats, t.excluded);
+        if (t.values) h = H::combine(std::move(h), *t.values);
+      }
+      return H::combine(std::move(h), s.null, s.false_value, s.true_value);
+    }
+  };
+  absl::flat_hash_map<Scalars, ExprId> scalars_;
+  // What Within found: it is, or it was not seen with so much depth.
+  absl::flat_hash_map<std::pair<ExprId, ExprId>, Emptiness> within_;
   absl::flat_hash_map<Decimal, std::string_view> sources_;
   absl::flat_hash_map<ExprId, std::string> clashes_;
+  EvaluatedCases<ObjectSet> evaluated_keys_{this};
+  EvaluatedCases<ArraySet> evaluated_elements_{this};
 };
 
 }  // namespace grammask::internal

@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "grammar/json_schema/formats.h"
+#include "grammar/json_schema/pattern_values.h"
 #include "grammar/json_schema/schema_combiner.h"
 
 namespace grammask::internal {
@@ -88,7 +89,9 @@ StatusOr<StringSet> SchemaCombiner::Strings() {
     GM_ASSIGN_OR_RETURN(set.max_length, Count(Keyword::kMaxLength));
   }
   if (schema_.Has(Keyword::kPattern)) {
-    set.patterns.emplace_back(document_.text(*schema_.Get(Keyword::kPattern)));
+    std::string_view pattern = document_.text(*schema_.Get(Keyword::kPattern));
+    set.values = PatternValues(pattern);
+    if (!set.values) set.patterns.emplace_back(pattern);
   }
   if (std::optional<JsonId> format = schema_.Get(Keyword::kFormat)) {
     // A format that no draft defines is an annotation.
@@ -96,27 +99,19 @@ StatusOr<StringSet> SchemaCombiner::Strings() {
       set.formats.emplace_back(document_.text(*format));
     }
   }
+  if (set.values) set.Normalise();
   return set;
 }
 
 // Whether `keyword`, unevaluatedItems or unevaluatedProperties, means what additionalItems or
 // additionalProperties would: no other keyword of this schema evaluates anything.
-StatusOr<bool> SchemaCombiner::UnevaluatedIsAdditional(Keyword keyword) {
-  GM_ASSIGN_OR_RETURN(ExprId value, Sub(*schema_.Get(keyword)));
-  if (value == kAnything) return false;
+bool SchemaCombiner::UnevaluatedIsAdditional(Keyword keyword) const {
   for (Keyword k : {Keyword::kRef, Keyword::kDynamicRef, Keyword::kRecursiveRef, Keyword::kAllOf,
                     Keyword::kAnyOf, Keyword::kOneOf, Keyword::kIf, Keyword::kDependentSchemas,
-                    Keyword::kDependencies, Keyword::kContains}) {
-    if (!schema_.Has(k) ||
-        (k == Keyword::kContains && keyword == Keyword::kUnevaluatedProperties)) {
-      continue;
-    }
-    return Error(StatusCode::kUnsupported, keyword,
-                 "together with " + std::string(KeywordName(k)) +
-                     " this keyword is not supported; write the schema with " +
-                     (keyword == Keyword::kUnevaluatedItems ? "items" : "additionalProperties"));
+                    Keyword::kDependencies}) {
+    if (schema_.Has(k)) return false;
   }
-  return true;
+  return keyword == Keyword::kUnevaluatedProperties || !schema_.Has(Keyword::kContains);
 }
 
 Status SchemaCombiner::Items(ArraySet* set) {
@@ -137,9 +132,8 @@ Status SchemaCombiner::Items(ArraySet* set) {
     }
   }
   if (!rest && schema_.Has(Keyword::kUnevaluatedItems)) {
-    GM_ASSIGN_OR_RETURN(bool additional, UnevaluatedIsAdditional(Keyword::kUnevaluatedItems));
+    if (!UnevaluatedIsAdditional(Keyword::kUnevaluatedItems)) return {};
     rest = schema_.Get(Keyword::kUnevaluatedItems);
-    if (!additional) return {};
   }
   if (rest) {
     GM_ASSIGN_OR_RETURN(set->rest, Sub(*rest));
@@ -151,19 +145,15 @@ Status SchemaCombiner::Items(ArraySet* set) {
 
 Status SchemaCombiner::Contains(ArraySet* set) {
   if (!schema_.Has(Keyword::kContains)) return {};
-  int64_t at_least = 1;
+  ArraySet::Count count;
+  GM_ASSIGN_OR_RETURN(count.expr, Sub(*schema_.Get(Keyword::kContains)));
   if (schema_.Has(Keyword::kMinContains)) {
-    GM_ASSIGN_OR_RETURN(at_least, Count(Keyword::kMinContains));
+    GM_ASSIGN_OR_RETURN(count.min, Count(Keyword::kMinContains));
   }
   if (schema_.Has(Keyword::kMaxContains)) {
-    return Error(StatusCode::kUnsupported, Keyword::kMaxContains, "this keyword is not supported");
+    GM_ASSIGN_OR_RETURN(count.max, Count(Keyword::kMaxContains));
   }
-  if (at_least > 1) {
-    return Error(StatusCode::kUnsupported, Keyword::kMinContains,
-                 "only 0 and 1 are supported, not " + std::to_string(at_least));
-  }
-  GM_ASSIGN_OR_RETURN(ExprId some, Sub(*schema_.Get(Keyword::kContains)));
-  if (at_least == 1) set->some.push_back(some);
+  set->some.push_back(count);
   return {};
 }
 
@@ -186,9 +176,9 @@ StatusOr<ArraySet> SchemaCombiner::Arrays() {
 
 Status SchemaCombiner::Properties(ObjectSet* set) {
   std::optional<JsonId> rest = schema_.Get(Keyword::kAdditionalProperties);
-  if (!rest && schema_.Has(Keyword::kUnevaluatedProperties)) {
-    GM_ASSIGN_OR_RETURN(bool additional, UnevaluatedIsAdditional(Keyword::kUnevaluatedProperties));
-    if (additional) rest = schema_.Get(Keyword::kUnevaluatedProperties);
+  if (!rest && schema_.Has(Keyword::kUnevaluatedProperties) &&
+      UnevaluatedIsAdditional(Keyword::kUnevaluatedProperties)) {
+    rest = schema_.Get(Keyword::kUnevaluatedProperties);
   }
   ExprId rest_value = kAnything;
   if (rest) {

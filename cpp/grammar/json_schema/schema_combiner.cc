@@ -18,7 +18,7 @@ namespace grammask::internal {
 
 Status SchemaCombiner::At(Keyword keyword, const Status& status) const {
   // What already names its place is passed on.
-  if (status.message().starts_with('#')) return status;
+  if (document_.BeginsWithPointer(status.message())) return status;
   return Error(status.code(), keyword, status.message());
 }
 
@@ -56,15 +56,7 @@ StatusOr<ValueSet> SchemaCombiner::Run() {
   }
   if (types & kTypeArray) {
     GM_ASSIGN_OR_RETURN(ArraySet arrays, Arrays());
-    // What `contains` asks of some element may be true of one in the prefix: meeting spreads it.
-    ArraySet some{.some = std::exchange(arrays.some, {})};
-    if (!algebra_.Simplify(&arrays)) {
-      // No array at all.
-    } else if (some.some.empty()) {
-      set_.arrays.push_back(std::move(arrays));
-    } else if (Status s = algebra_.Meet(arrays, some, &set_.arrays); !s.ok()) {
-      return At(Keyword::kContains, s);
-    }
+    if (algebra_.Simplify(&arrays)) set_.arrays.push_back(std::move(arrays));
   }
   if (types & kTypeObject) {
     GM_ASSIGN_OR_RETURN(ObjectSet objects, Objects());
@@ -74,10 +66,11 @@ StatusOr<ValueSet> SchemaCombiner::Run() {
       Nothing(static_cast<Keyword>(63 - std::countl_zero(schema_.present)))) {
     return std::move(set_);
   }
-  for (Keyword k : {Keyword::kEnum, Keyword::kConst, Keyword::kRef, Keyword::kDynamicRef,
-                    Keyword::kRecursiveRef, Keyword::kAllOf, Keyword::kAnyOf, Keyword::kOneOf,
-                    Keyword::kNot, Keyword::kIf, Keyword::kDependentRequired,
-                    Keyword::kDependentSchemas, Keyword::kDependencies}) {
+  for (Keyword k :
+       {Keyword::kEnum, Keyword::kConst, Keyword::kRef, Keyword::kDynamicRef,
+        Keyword::kRecursiveRef, Keyword::kAllOf, Keyword::kAnyOf, Keyword::kOneOf, Keyword::kNot,
+        Keyword::kIf, Keyword::kDependentRequired, Keyword::kDependentSchemas,
+        Keyword::kDependencies, Keyword::kUnevaluatedItems, Keyword::kUnevaluatedProperties}) {
     if (!schema_.Has(k)) continue;
     switch (k) {
       case Keyword::kEnum:
@@ -87,7 +80,7 @@ StatusOr<ValueSet> SchemaCombiner::Run() {
       case Keyword::kRef:
       case Keyword::kDynamicRef:
       case Keyword::kRecursiveRef: {
-        GM_ASSIGN_OR_RETURN(JsonId target, n_.tree_.Resolve(schema_, k));
+        GM_ASSIGN_OR_RETURN(JsonId target, n_.tree_.Resolve(schema_, k, pool_.scope(expr_)));
         GM_ASSIGN_OR_RETURN(ExprId expr, Sub(target));
         GM_RETURN_IF_ERROR(ApplyExpr(k, expr));
         break;
@@ -106,6 +99,12 @@ StatusOr<ValueSet> SchemaCombiner::Run() {
         break;
       case Keyword::kIf:
         GM_RETURN_IF_ERROR(ApplyIf());
+        break;
+      case Keyword::kUnevaluatedItems:
+        GM_RETURN_IF_ERROR(ApplyUnevaluated(k, &n_.evaluated_elements_, &set_.arrays));
+        break;
+      case Keyword::kUnevaluatedProperties:
+        GM_RETURN_IF_ERROR(ApplyUnevaluated(k, &n_.evaluated_keys_, &set_.objects));
         break;
       default:
         GM_RETURN_IF_ERROR(ApplyDependencies(k));
@@ -140,7 +139,7 @@ Status SchemaCombiner::ApplyFinite(Keyword keyword) {
 }
 
 Status SchemaCombiner::ApplyExpr(Keyword keyword, ExprId expr) {
-  StatusOr<ValueSet> both = algebra_.Intersect(set_, n_.Known(expr));
+  StatusOr<ValueSet> both = n_.Intersect(set_, n_.Known(expr));
   if (!both.ok()) return At(keyword, both.status());
   set_ = *std::move(both);
   return {};
@@ -158,7 +157,7 @@ Status SchemaCombiner::ApplyAnyOf() {
   ValueSet out;
   for (JsonId e : document_.elements(*schema_.Get(Keyword::kAnyOf))) {
     GM_ASSIGN_OR_RETURN(ExprId expr, Sub(e));
-    StatusOr<ValueSet> both = algebra_.Intersect(set_, n_.Known(expr));
+    StatusOr<ValueSet> both = n_.Intersect(set_, n_.Known(expr));
     if (!both.ok()) return At(Keyword::kAnyOf, both.status());
     if (Status s = algebra_.Unite(&out, *both); !s.ok()) return At(Keyword::kAnyOf, s);
   }
@@ -247,14 +246,14 @@ Status SchemaCombiner::ApplyNot() {
 Status SchemaCombiner::ApplyIf() {
   if (!schema_.Has(Keyword::kThen) && !schema_.Has(Keyword::kElse)) return {};
   GM_ASSIGN_OR_RETURN(ExprId condition, Sub(*schema_.Get(Keyword::kIf)));
-  StatusOr<ValueSet> yes = algebra_.Intersect(set_, n_.Known(condition));
+  StatusOr<ValueSet> yes = n_.Intersect(set_, n_.Known(condition));
   if (!yes.ok()) return At(Keyword::kIf, yes.status());
   StatusOr<ValueSet> no = n_.Subtract(set_, n_.Known(condition));
   if (!no.ok()) return At(Keyword::kIf, no.status());
   for (auto [keyword, branch] : {std::pair(Keyword::kThen, &yes), std::pair(Keyword::kElse, &no)}) {
     if (!schema_.Has(keyword)) continue;
     GM_ASSIGN_OR_RETURN(ExprId expr, Sub(*schema_.Get(keyword)));
-    *branch = algebra_.Intersect(**branch, n_.Known(expr));
+    *branch = n_.Intersect(**branch, n_.Known(expr));
     if (!branch->ok()) return At(keyword, branch->status());
   }
   set_ = *std::move(yes);
@@ -303,6 +302,28 @@ Status SchemaCombiner::ApplyDependencies(Keyword keyword) {
     Status status = ApplyDependency(m);
     if (!status.ok()) return At(keyword, status);
   }
+  return {};
+}
+
+// Splits the values by what is evaluated of them; in each case the keyword speaks of the others.
+template <class T>
+Status SchemaCombiner::ApplyUnevaluated(Keyword keyword, EvaluatedCases<T>* evaluated,
+                                        std::vector<T>* sets) {
+  if (sets->empty() || UnevaluatedIsAdditional(keyword)) return {};
+  GM_ASSIGN_OR_RETURN(ExprId value, Sub(*schema_.Get(keyword)));
+  auto cases = evaluated->Of(schema_, pool_.scope(expr_), *sets);
+  if (!cases.ok()) return At(keyword, cases.status());
+  bool single = cases->size() == 1;
+  std::vector<T> out;
+  for (auto& c : *cases) {
+    StatusOr<std::vector<T>> rest =
+        evaluated->Restrict(std::move(single ? *sets : c.sets), c.seen, value);
+    if (!rest.ok()) return At(keyword, rest.status());
+    for (T& set : *rest) {
+      if (Status s = algebra_.Add(&out, std::move(set)); !s.ok()) return At(keyword, s);
+    }
+  }
+  *sets = std::move(out);
   return {};
 }
 

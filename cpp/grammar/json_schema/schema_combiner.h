@@ -33,7 +33,7 @@ class SchemaCombiner {
   Status Contains(ArraySet* set);
   Status Properties(ObjectSet* set);
   Status Required(ObjectSet* set);
-  StatusOr<bool> UnevaluatedIsAdditional(Keyword keyword);
+  bool UnevaluatedIsAdditional(Keyword keyword) const;
 
   // Each makes `set_` smaller.
   Status ApplyFinite(Keyword keyword);
@@ -46,12 +46,14 @@ class SchemaCombiner {
   Status ApplyDependencies(Keyword keyword);
   Status ApplyDependency(const JsonMember& member);
   template <class T>
+  Status ApplyUnevaluated(Keyword keyword, EvaluatedCases<T>* evaluated, std::vector<T>* sets);
+  template <class T>
   StatusOr<std::vector<T>> ExactlyOne(const std::vector<T>& base,
                                       std::vector<const std::vector<T>*> branches);
 
   StatusOr<int64_t> Count(Keyword keyword);
   StatusOr<Decimal> Number(Keyword keyword);
-  StatusOr<ExprId> Sub(JsonId node) { return n_.SchemaExpr(node); }
+  StatusOr<ExprId> Sub(JsonId node) { return n_.SchemaExpr(node, pool_.scope(expr_)); }
   Status Error(StatusCode code, Keyword keyword, std::string_view what) const {
     return n_.tree_.Error(code, schema_.node, keyword, what);
   }

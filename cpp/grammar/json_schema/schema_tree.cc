@@ -43,12 +43,13 @@ constexpr uint8_t Drafts(Draft from, Draft to) {
   for (int d = static_cast<int>(from); d <= static_cast<int>(to); ++d) bits |= 1 << d;
   return bits | (1 << static_cast<int>(Draft::kUnspecified));
 }
-constexpr uint8_t kAllDrafts = Drafts(Draft::k4, Draft::k2020);
+constexpr uint8_t kAllDrafts = Drafts(Draft::k3, Draft::k2020);
+constexpr uint8_t kFrom4 = Drafts(Draft::k4, Draft::k2020);
 constexpr uint8_t kFrom6 = Drafts(Draft::k6, Draft::k2020);
 constexpr uint8_t kFrom7 = Drafts(Draft::k7, Draft::k2020);
 constexpr uint8_t kFrom2019 = Drafts(Draft::k2019, Draft::k2020);
 constexpr uint8_t kOnly2020 = Drafts(Draft::k2020, Draft::k2020);
-constexpr uint8_t kUndeclared = 1 << static_cast<int>(Draft::kUnspecified);
+constexpr uint8_t kOnly3 = Drafts(Draft::k3, Draft::k3);
 
 struct KeywordInfo {
   std::string_view name;
@@ -65,14 +66,14 @@ constexpr std::array<KeywordInfo, kKeywordCount> kKeywords = {{
     {"maximum", Shape::kNumber, kAllDrafts},
     {"exclusiveMinimum", Shape::kNumberOrBool, kAllDrafts},
     {"exclusiveMaximum", Shape::kNumberOrBool, kAllDrafts},
-    {"multipleOf", Shape::kPositive, kAllDrafts},
+    {"multipleOf", Shape::kPositive, kFrom4},
     {"minLength", Shape::kCount, kAllDrafts},
     {"maxLength", Shape::kCount, kAllDrafts},
     {"pattern", Shape::kString, kAllDrafts},
     {"format", Shape::kAny, kAllDrafts},
     {"prefixItems", Shape::kTuple, kOnly2020},
     {"items", Shape::kSchemaOrTuple, kAllDrafts},
-    {"additionalItems", Shape::kSchema, Drafts(Draft::k4, Draft::k2019)},
+    {"additionalItems", Shape::kSchema, Drafts(Draft::k3, Draft::k2019)},
     {"minItems", Shape::kCount, kAllDrafts},
     {"maxItems", Shape::kCount, kAllDrafts},
     {"uniqueItems", Shape::kBoolean, kAllDrafts},
@@ -84,26 +85,26 @@ constexpr std::array<KeywordInfo, kKeywordCount> kKeywords = {{
     {"additionalProperties", Shape::kSchema, kAllDrafts},
     {"propertyNames", Shape::kSchema, kFrom6},
     {"required", Shape::kNames, kAllDrafts},
-    {"minProperties", Shape::kCount, kAllDrafts},
-    {"maxProperties", Shape::kCount, kAllDrafts},
+    {"minProperties", Shape::kCount, kFrom4},
+    {"maxProperties", Shape::kCount, kFrom4},
     {"dependentRequired", Shape::kNameMap, kFrom2019},
     {"dependentSchemas", Shape::kSchemaMap, kFrom2019},
-    {"dependencies", Shape::kDependencies, Drafts(Draft::k4, Draft::k7)},
+    {"dependencies", Shape::kDependencies, Drafts(Draft::k3, Draft::k7)},
     {"$ref", Shape::kString, kAllDrafts},
     {"$dynamicRef", Shape::kString, kOnly2020},
     {"$recursiveRef", Shape::kString, Drafts(Draft::k2019, Draft::k2019)},
-    {"allOf", Shape::kSchemaList, kAllDrafts},
-    {"anyOf", Shape::kSchemaList, kAllDrafts},
-    {"oneOf", Shape::kSchemaList, kAllDrafts},
-    {"not", Shape::kSchema, kAllDrafts},
+    {"allOf", Shape::kSchemaList, kFrom4},
+    {"anyOf", Shape::kSchemaList, kFrom4},
+    {"oneOf", Shape::kSchemaList, kFrom4},
+    {"not", Shape::kSchema, kFrom4},
     {"if", Shape::kSchema, kFrom7},
     {"then", Shape::kSchema, kFrom7},
     {"else", Shape::kSchema, kFrom7},
     {"unevaluatedItems", Shape::kSchema, kFrom2019},
     {"unevaluatedProperties", Shape::kSchema, kFrom2019},
-    {"disallow", Shape::kAny, kUndeclared},
-    {"divisibleBy", Shape::kAny, kUndeclared},
-    {"extends", Shape::kAny, kUndeclared},
+    {"disallow", Shape::kAny, kOnly3},
+    {"divisibleBy", Shape::kAny, kOnly3},
+    {"extends", Shape::kAny, kOnly3},
 }};
 
 std::optional<Keyword> FindKeyword(std::string_view name) {
@@ -115,20 +116,6 @@ std::optional<Keyword> FindKeyword(std::string_view name) {
   auto it = table.find(name);
   if (it == table.end()) return std::nullopt;
   return it->second;
-}
-
-Draft DraftOf(const JsonDocument& document) {
-  std::optional<JsonId> uri = document.Find(document.root(), "$schema");
-  if (!uri || !document.IsString(*uri)) return Draft::kUnspecified;
-  std::string_view text = document.text(*uri);
-  auto names = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
-  if (!names("json-schema.org/")) return Draft::kUnspecified;
-  if (names("draft-04")) return Draft::k4;
-  if (names("draft-06")) return Draft::k6;
-  if (names("draft-07")) return Draft::k7;
-  if (names("2019-09")) return Draft::k2019;
-  if (names("2020-12")) return Draft::k2020;
-  return Draft::kUnspecified;
 }
 
 std::string_view KindName(JsonKind kind) {
@@ -229,21 +216,32 @@ std::string_view ShapeError(const JsonDocument& d, Shape shape, JsonId value) {
 
 }  // namespace
 
+std::optional<Draft> DraftNamed(std::string_view uri) {
+  auto names = [&](std::string_view part) { return uri.find(part) != std::string_view::npos; };
+  if (!names("json-schema.org/")) return std::nullopt;
+  if (names("draft-03")) return Draft::k3;
+  if (names("draft-04")) return Draft::k4;
+  if (names("draft-06")) return Draft::k6;
+  if (names("draft-07")) return Draft::k7;
+  if (names("2019-09")) return Draft::k2019;
+  if (names("2020-12")) return Draft::k2020;
+  return std::nullopt;
+}
+
 std::string_view KeywordName(Keyword keyword) {
   return kKeywords[static_cast<size_t>(keyword)].name;
 }
 
-SchemaTree::SchemaTree(const JsonDocument* document, const Limits& limits)
-    : document_(*document), limits_(limits), draft_(DraftOf(*document)) {
-  schema_of_node_.resize(document->size());
-  // Identifiers change what references and equal subtrees mean; most documents have none beyond
-  // that of the root.
-  for (std::string_view key : {"\"$id\"", "\"id\"", "\"$anchor\"", "nchor\""}) {
-    size_t at = document->source().find(key);
-    if (at == std::string_view::npos) continue;
-    FindIdentifiers();
-    break;
-  }
+SchemaTree::SchemaTree(JsonDocument* document, const Limits& limits,
+                       const std::map<std::string, std::string>* registry)
+    : document_(*document), limits_(limits) {
+  AddDocument(document->root(), "", Draft::kUnspecified);
+  registry_.emplace(registry, resources_[0].uri);
+  // Schemas of the registry are read when they are referred to, which may be late; and a key may be
+  // spelled with escapes.
+  has_unevaluated_ = (registry != nullptr && !registry->empty()) ||
+                     document->source(0).find("\"unevaluated") != std::string_view::npos ||
+                     document->source(0).find("\\u00") != std::string_view::npos;
 }
 
 Status SchemaTree::Error(StatusCode code, JsonId schema, Keyword keyword,
@@ -276,15 +274,24 @@ Status SchemaTree::CheckShape(const Schema& schema, Keyword keyword, JsonId valu
   std::string_view should =
       ShapeError(document_, kKeywords[static_cast<size_t>(keyword)].shape, value);
   if (should.empty()) return {};
+  std::string_view more;
+  if (keyword == Keyword::kRequired && document_.IsBool(value)) {
+    more =
+        " (as a boolean the keyword is of draft 3; list the name in the \"required\" of the "
+        "object)";
+  }
   return Error(StatusCode::kInvalidArgument, schema.node, keyword,
-               std::string(should) + ", not " + document_.Excerpt(value));
+               std::string(should) + ", not " + document_.Excerpt(value) + std::string(more));
 }
 
 StatusOr<const Schema*> SchemaTree::Read(JsonId node) {
+  if (node.value >= schema_of_node_.size()) schema_of_node_.resize(document_.size());
   uint32_t& slot = schema_of_node_[node.value];
   if (slot != 0) return static_cast<const Schema*>(&schemas_[slot - 1]);
   Schema schema;
   schema.node = node;
+  const Draft draft = resources_[ResourceOf(node)].draft;
+  has_strict_integers_ |= draft <= Draft::k4;
   if (document_.IsBool(node)) {
     schema.boolean = document_.kind(node) == JsonKind::kTrue;
   } else if (!document_.IsObject(node)) {
@@ -296,11 +303,11 @@ StatusOr<const Schema*> SchemaTree::Read(JsonId node) {
       std::optional<Keyword> keyword = FindKeyword(m.key);
       if (!keyword) continue;
       const KeywordInfo& info = kKeywords[static_cast<size_t>(*keyword)];
-      if (!(info.drafts >> static_cast<int>(draft_) & 1)) continue;
-      if (info.drafts == kUndeclared) {
+      if (!(info.drafts >> static_cast<int>(draft) & 1)) continue;
+      if (info.drafts == kOnly3) {
         return Error(StatusCode::kUnsupported, node, *keyword,
                      "this keyword of draft 3 is not supported; rewrite the schema in a later "
-                     "draft, or declare its draft in \"$schema\" to have it ignored");
+                     "draft, or declare a later draft in \"$schema\" to have it ignored");
       }
       GM_RETURN_IF_ERROR(CheckShape(schema, *keyword, m.value));
       if (*keyword == Keyword::kType) GM_RETURN_IF_ERROR(ReadType(&schema, m.value));
@@ -308,7 +315,7 @@ StatusOr<const Schema*> SchemaTree::Read(JsonId node) {
       schema.values[static_cast<size_t>(*keyword)] = m.value;
     }
     // Before 2019-09 a reference stands alone.
-    if (draft_ <= Draft::k7 && schema.Has(Keyword::kRef)) {
+    if (draft <= Draft::k7 && schema.Has(Keyword::kRef)) {
       schema.present = uint64_t{1} << static_cast<int>(Keyword::kRef);
       schema.types = kTypeAll;
     }

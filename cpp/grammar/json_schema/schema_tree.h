@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,7 +13,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/status.h"
+#include "grammar/json_schema/dynamic_scope.h"
 #include "grammar/json_schema/json_document.h"
+#include "grammar/json_schema/schema_registry.h"
 #include "grammask/limits.h"
 
 namespace grammask::internal {
@@ -99,26 +102,38 @@ struct Schema {
   }
 };
 
-enum class Draft : uint8_t { k4, k6, k7, k2019, k2020, kUnspecified };
+enum class Draft : uint8_t { k3, k4, k6, k7, k2019, k2020, kUnspecified };
 
-// The schemas of one document, read when asked for. Not thread-safe.
+// The schemas of a document and of those that it refers to, read when asked for. Not thread-safe.
 class SchemaTree {
  public:
-  // `document` must outlive the tree.
-  SchemaTree(const JsonDocument* document, const Limits& limits);
+  // `document` and `registry` (URI to JSON text) must outlive the tree. What references name in the
+  // registry, or in the standard's meta-schemas, is added to the document.
+  SchemaTree(JsonDocument* document, const Limits& limits,
+             const std::map<std::string, std::string>* registry = nullptr);
 
   const JsonDocument& document() const { return document_; }
-  // By `$schema` of the root. Unspecified: 2020-12, with the keywords of older drafts understood.
-  Draft draft() const { return draft_; }
+  // The draft that the schema at `node` is written in.
+  Draft DraftAt(JsonId node) const { return resources_[ResourceOf(node)].draft; }
+  // Whether a schema under draft 4 or older was read: to these, 1.0 is no integer.
+  bool has_strict_integers() const { return has_strict_integers_; }
 
   // The schema at `node`; the pointer stays valid. kInvalidArgument when it is not a schema,
   // kUnsupported for keywords of draft 3.
   StatusOr<const Schema*> Read(JsonId node);
-  // What the reference of `schema` (`$ref`, `$dynamicRef` or `$recursiveRef`) names.
-  StatusOr<JsonId> Resolve(const Schema& schema, Keyword keyword);
-  // Whether two equal subtrees mean the same: not where identifiers inside change what references
-  // mean.
-  bool meaning_is_local() const { return !has_ids_; }
+  // What the reference of `schema` (`$ref`, `$dynamicRef` or `$recursiveRef`) names, in the scope
+  // that holds inside `schema`.
+  StatusOr<JsonId> Resolve(const Schema& schema, Keyword keyword, ScopeId scope);
+  // The scope inside the schema at `node`, which is applied from within `scope`.
+  ScopeId Enter(ScopeId scope, JsonId node);
+  // Whether subtrees of the text of `node` that are equal mean the same: not where identifiers
+  // inside change what references mean.
+  bool meaning_is_local(JsonId node) const {
+    return !documents_[document_.text_of(node)].embeds_resources;
+  }
+
+  // Whether unevaluatedProperties or unevaluatedItems may occur.
+  bool has_unevaluated() const { return has_unevaluated_; }
 
   // "<code>: #/pointer/keyword: what". `keyword` may be kCount for the schema itself.
   Status Error(StatusCode code, JsonId schema, Keyword keyword, std::string_view what) const;
@@ -129,26 +144,63 @@ class SchemaTree {
  private:
   Status CheckShape(const Schema& schema, Keyword keyword, JsonId value) const;
   Status ReadType(Schema* schema, JsonId value) const;
-  void FindIdentifiers();
-  std::optional<std::string> NoteIdentifiers(JsonId node, const std::string& base);
-  std::optional<std::string_view> IdOf(JsonId node) const;
-  std::string BaseUri(JsonId node) const;
+
+  // A schema with a base URI of its own: the root of a document, or a schema with an `$id`.
+  struct Resource {
+    JsonId root;
+    std::string uri;  // absolute where the document says so; no fragment
+    Draft draft;
+    std::vector<DynamicScopes::Binding> dynamic_anchors;
+  };
+  // One text of the document.
+  struct Document {
+    uint32_t resource;  // of its root
+    bool embeds_resources = false;
+  };
+  struct AnchorName {
+    std::string text;
+    int count = 0;          // resources that have it
+    bool ambiguous = true;  // as far as known
+  };
+  // schema_tree_ids.cc: documents and the identifiers in them.
+  void AddDocument(JsonId root, std::string uri, Draft inherited);
+  void FindIdentifiers(uint32_t text);
+  uint32_t NoteIdentifiers(JsonId node, uint32_t resource);
+  void NoteDynamicAnchor(std::string_view name, JsonId node, uint32_t resource);
+  uint32_t ResourceOf(JsonId node) const;
+  bool IsAmbiguous(AnchorNameId name);
+  Status Load(SchemaRegistry::Entry* entry);
+  StatusOr<std::optional<JsonId>> FindUri(const std::string& uri);
+  // schema_tree_refs.cc
   std::optional<JsonId> FollowPointer(JsonId from, std::string_view pointer) const;
   StatusOr<JsonId> ResolveUriReference(const Schema& schema, Keyword keyword, JsonId value);
+  StatusOr<JsonId> ResolveFrom(uint32_t resource, const Schema& schema, Keyword keyword,
+                               JsonId value);
+  std::string DocumentName(JsonId node) const;  // for messages
+  // Whether the reference at `value`, which names `target`, is one to a dynamic anchor.
+  std::optional<AnchorNameId> DynamicName(Keyword keyword, JsonId value, JsonId target) const;
 
-  const JsonDocument& document_;
+  JsonDocument& document_;
   const Limits& limits_;
-  Draft draft_;
-  bool has_ids_ = false;
-  bool indexed_ = false;
+  bool has_unevaluated_ = false;
   std::deque<Schema> schemas_;
   std::vector<uint32_t> schema_of_node_;  // 1 + index into schemas_, or 0
-  // By absolute URI without fragment, and by that and an anchor ("uri#anchor").
-  absl::flat_hash_map<std::string, JsonId> resources_;
-  absl::flat_hash_map<std::string, JsonId> anchors_;
-  absl::flat_hash_map<std::string, int> dynamic_anchors_;  // how many of each name
-  bool recursive_anchor_ = false;
+  std::vector<Document> documents_;       // by text
+  std::vector<Resource> resources_;
+  absl::flat_hash_map<JsonId, uint32_t> resource_of_root_;  // of embedded resources
+  // Schemas by absolute URI without fragment, and by resource and anchor.
+  absl::flat_hash_map<std::string, JsonId> uris_;
+  absl::flat_hash_map<std::pair<uint32_t, std::string>, JsonId> anchors_;
+  std::vector<AnchorName> anchor_names_;  // of dynamic anchors; none: they need no scopes
+  absl::flat_hash_map<std::string, AnchorNameId> anchor_name_ids_;
+  absl::flat_hash_map<std::pair<ScopeId, uint32_t>, ScopeId> entered_;  // by scope and resource
+  DynamicScopes scopes_;
+  std::optional<SchemaRegistry> registry_;
+  bool has_strict_integers_ = false;
 };
+
+// The draft that a `$schema` names; nullopt for other meta-schemas.
+std::optional<Draft> DraftNamed(std::string_view uri);
 
 }  // namespace grammask::internal
 

@@ -1,14 +1,14 @@
 // References to the schemas that they name.
 //
 // A reference is resolved against the base URI of its place, which the nearest `$id` around it
-// sets; the document's own resources are indexed by their URIs and anchors once, when the text has
-// any identifier at all. What remains is a JSON pointer, followed from the resource's root, or an
-// anchor.
+// sets, and names a resource of this document or of another (schema_tree_ids.cc). What remains is a
+// JSON pointer, followed from the resource's root, or an anchor. A dynamic reference that has found
+// a dynamic anchor means the one of that name in the outermost resource on the way instead.
 // "#/$defs/a~1b" in a document without identifiers is a walk from the root: $defs, then "a/b".
 // Linear in the pointer.
 //
 // Source: RFC 3986, RFC 6901, the core specifications of JSON Schema. Tests:
-// tests/grammar/json_schema_test.cc.
+// tests/grammar/json_schema_test.cc, tests/grammar/schema_refs_test.cc.
 #include <charconv>
 
 #include "base/utf8.h"
@@ -16,104 +16,6 @@
 #include "grammar/json_schema/uri.h"
 
 namespace grammask::internal {
-
-// The identifier that `node` gives itself, where the draft sees one.
-std::optional<std::string_view> SchemaTree::IdOf(JsonId node) const {
-  if (!document_.IsObject(node)) return std::nullopt;
-  std::optional<JsonId> id = document_.Find(node, draft_ == Draft::k4 ? "id" : "$id");
-  if (!id || !document_.IsString(*id)) return std::nullopt;
-  // Before 2019-09 a reference hides the identifier beside it.
-  if (draft_ <= Draft::k7 && document_.Find(node, "$ref")) return std::nullopt;
-  return document_.text(*id);
-}
-
-std::string SchemaTree::BaseUri(JsonId node) const {
-  std::vector<std::string_view> ids;  // innermost first
-  for (JsonId at = node;; at = document_.parent(at)) {
-    if (std::optional<std::string_view> id = IdOf(at)) {
-      std::string_view uri = SplitFragment(*id).first;
-      if (!uri.empty()) ids.push_back(uri);
-    }
-    if (at == document_.root()) break;
-  }
-  std::string base;
-  for (auto it = ids.rbegin(); it != ids.rend(); ++it) base = ResolveUri(base, *it);
-  return base;
-}
-
-// Notes what `node` calls itself, below a base URI; returns the base URI inside it where it sets
-// one.
-std::optional<std::string> SchemaTree::NoteIdentifiers(JsonId node, const std::string& base) {
-  std::optional<std::string> inside;
-  std::optional<std::string_view> id = IdOf(node);
-  bool moves_base = id.has_value();
-  // Where no draft is declared, draft 4's `id` names a schema but does not move the base, so that
-  // pointers mean what they mean to readers of any draft.
-  if (!id && draft_ == Draft::kUnspecified) {
-    std::optional<JsonId> old = document_.Find(node, "id");
-    if (old && document_.IsString(*old)) id = document_.text(*old);
-  }
-  if (id) {
-    auto [uri, fragment] = SplitFragment(*id);
-    std::string own = ResolveUri(base, uri);
-    if (node != document_.root()) has_ids_ = true;
-    if (fragment.empty()) {
-      resources_.try_emplace(own, node);
-    } else {
-      anchors_.try_emplace(own + "#" + std::string(fragment), node);
-    }
-    if (moves_base && own != base) inside = std::move(own);
-  }
-  for (std::string_view key : {"$anchor", "$dynamicAnchor"}) {
-    std::optional<JsonId> anchor = document_.Find(node, key);
-    if (!anchor || !document_.IsString(*anchor)) continue;
-    has_ids_ = true;
-    std::string name(document_.text(*anchor));
-    if (key == "$dynamicAnchor") ++dynamic_anchors_[name];
-    anchors_.try_emplace((inside ? *inside : base) + "#" + name, node);
-  }
-  if (std::optional<JsonId> r = document_.Find(node, "$recursiveAnchor")) {
-    recursive_anchor_ |= document_.kind(*r) == JsonKind::kTrue;
-  }
-  return inside;
-}
-
-void SchemaTree::FindIdentifiers() {
-  indexed_ = true;
-  resources_[""] = document_.root();
-  struct Place {
-    JsonId node;
-    size_t base;      // into `bases`
-    bool maps_names;  // the value of `properties`: its keys are names, not keywords
-  };
-  std::vector<std::string> bases = {""};
-  std::vector<Place> stack = {{document_.root(), 0, false}};
-  while (!stack.empty()) {
-    Place place = stack.back();
-    stack.pop_back();
-    if (document_.IsArray(place.node)) {
-      for (JsonId e : document_.elements(place.node)) stack.push_back({e, place.base, false});
-      continue;
-    }
-    if (!document_.IsObject(place.node)) continue;
-    if (!place.maps_names) {
-      if (auto inside = NoteIdentifiers(place.node, bases[place.base])) {
-        place.base = bases.size();
-        bases.push_back(*std::move(inside));
-      }
-    }
-    for (const JsonMember& m : document_.members(place.node)) {
-      bool instance = m.key == "enum" || m.key == "const" || m.key == "default" ||
-                      m.key == "examples" || m.key == "example";
-      if (instance && !place.maps_names) continue;
-      bool maps_names =
-          !place.maps_names &&
-          (m.key == "properties" || m.key == "$defs" || m.key == "patternProperties" ||
-           m.key == "definitions" || m.key == "dependentSchemas");
-      stack.push_back({m.value, place.base, maps_names});
-    }
-  }
-}
 
 std::optional<JsonId> SchemaTree::FollowPointer(JsonId from, std::string_view pointer) const {
   JsonId at = from;
@@ -135,6 +37,7 @@ std::optional<JsonId> SchemaTree::FollowPointer(JsonId from, std::string_view po
       size_t index = 0;
       auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
       if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
+      if (name.size() > 1 && name[0] == '0') return std::nullopt;
       if (index >= document_.elements(at).size()) return std::nullopt;
       at = document_.elements(at)[index];
     } else {
@@ -148,58 +51,77 @@ std::optional<JsonId> SchemaTree::FollowPointer(JsonId from, std::string_view po
 
 StatusOr<JsonId> SchemaTree::ResolveUriReference(const Schema& schema, Keyword keyword,
                                                  JsonId value) {
+  const uint32_t resource = ResourceOf(schema.node);
+  StatusOr<JsonId> target = ResolveFrom(resource, schema, keyword, value);
+  const bool own_base = keyword == Keyword::kRef && resource_of_root_.contains(schema.node);
+  if (!own_base || resources_[resource].draft != Draft::kUnspecified) return target;
+  // Before 2019-09 an `$id` beside `$ref` says nothing; which draft this is was not declared.
+  StatusOr<JsonId> outside =
+      ResolveFrom(ResourceOf(document_.parent(schema.node)), schema, keyword, value);
+  if (!target.ok()) return outside.ok() ? outside : target;
+  if (!outside.ok() || *outside == *target) return target;
+  return Error(StatusCode::kInvalidArgument, schema.node, keyword,
+               "what " + document_.Excerpt(value) +
+                   " names with \"$id\" beside it depends on the draft; declare it in \"$schema\"");
+}
+
+// What the reference `value` of `schema` names, read inside `resource`.
+StatusOr<JsonId> SchemaTree::ResolveFrom(uint32_t resource, const Schema& schema, Keyword keyword,
+                                         JsonId value) {
   std::string_view reference = document_.text(value);
-  auto missing = [&](std::string_view what) {
+  auto missing = [&](const std::string& what) {
     return Error(StatusCode::kInvalidArgument, schema.node, keyword,
-                 document_.Excerpt(value) + " " + std::string(what));
+                 document_.Excerpt(value) + " " + what);
   };
   auto [uri, raw_fragment] = SplitFragment(reference);
   std::optional<std::string> fragment = PercentDecode(raw_fragment);
   if (!fragment || FindInvalidUtf8(*fragment)) {
     return missing("has a '%' that two hexadecimal digits of UTF-8 do not follow");
   }
-  JsonId root = document_.root();
-  std::string base;
-  if (indexed_) {
-    base = ResolveUri(BaseUri(schema.node), uri);
-    auto it = resources_.find(base);
-    // A reference within its own resource needs no identifier that is known by name.
-    if (it == resources_.end() && !uri.empty()) it = resources_.find(std::string(uri));
-    if (it != resources_.end()) {
-      root = it->second;
-    } else if (!uri.empty()) {
-      return missing("names another document; put what it names under \"$defs\" of this one");
+  JsonId root = resources_[resource].root;
+  if (!uri.empty()) {
+    std::string absolute = ResolveUri(resources_[resource].uri, uri);
+    StatusOr<std::optional<JsonId>> found = FindUri(absolute);
+    if (!found.ok()) {
+      return Error(found.status().code(), schema.node, keyword, found.status().message());
     }
-  } else if (!uri.empty()) {
-    return missing("names another document; put what it names under \"$defs\" of this one");
+    // Some documents write a resource's URI as its `$id` has it, relative as it may be.
+    if (!*found) {
+      if (auto it = uris_.find(std::string(uri)); it != uris_.end()) *found = it->second;
+    }
+    if (!*found) {
+      return missing("names another document, which is not here; pass its text in `registry`" +
+                     (absolute == uri ? "" : ", as \"" + absolute + "\""));
+    }
+    root = **found;
+    resource = ResourceOf(root);
   }
   if (fragment->empty()) return root;
   if ((*fragment)[0] == '/') {
     if (std::optional<JsonId> found = FollowPointer(root, *fragment)) return *found;
-    return missing("points at nothing in this document");
+    // Some documents count pointers from their root wherever an `id` stands on the way.
+    const JsonId top = resources_[documents_[document_.text_of(root)].resource].root;
+    if (std::optional<JsonId> found = FollowPointer(top, *fragment)) return *found;
+    return missing("points at nothing in " + DocumentName(root));
   }
-  auto it = anchors_.find(base + "#" + *fragment);
+  auto it = anchors_.find(std::pair(resource, *fragment));
   if (it != anchors_.end()) return it->second;
-  return missing("names an anchor that this document does not have");
+  return missing("names an anchor that " + DocumentName(root) + " does not have");
 }
 
-StatusOr<JsonId> SchemaTree::Resolve(const Schema& schema, Keyword keyword) {
+std::string SchemaTree::DocumentName(JsonId node) const {
+  const std::string& name = document_.name(document_.text_of(node));
+  return name.empty() ? "this document" : name;
+}
+
+StatusOr<JsonId> SchemaTree::Resolve(const Schema& schema, Keyword keyword, ScopeId scope) {
   JsonId value = *schema.Get(keyword);
-  if (keyword == Keyword::kRecursiveRef && recursive_anchor_) {
-    return Error(StatusCode::kUnsupported, schema.node, keyword,
-                 "what it refers to depends on the path that led here ($recursiveAnchor); "
-                 "use $ref");
+  GM_ASSIGN_OR_RETURN(JsonId target, ResolveUriReference(schema, keyword, value));
+  // What the outermost resource on the way calls so, where the name is a dynamic anchor.
+  if (std::optional<AnchorNameId> name = DynamicName(keyword, value, target)) {
+    if (std::optional<JsonId> outermost = scopes_.Find(scope, *name)) return *outermost;
   }
-  if (keyword == Keyword::kDynamicRef) {
-    std::string name(SplitFragment(document_.text(value)).second);
-    auto it = dynamic_anchors_.find(name);
-    if (it != dynamic_anchors_.end() && it->second > 1) {
-      return Error(StatusCode::kUnsupported, schema.node, keyword,
-                   "what it refers to depends on the path that led here: several "
-                   "$dynamicAnchor have its name; use $ref");
-    }
-  }
-  return ResolveUriReference(schema, keyword, value);
+  return target;
 }
 
 }  // namespace grammask::internal

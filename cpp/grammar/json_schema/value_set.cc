@@ -18,15 +18,15 @@ ExprPool::ExprPool() {
   exprs_.push_back({ExprKind::kFalse, 0, 0});
 }
 
-ExprId ExprPool::Leaf(ExprKind kind, JsonId node) {
-  Key key = {static_cast<uint32_t>(kind), node.value};
+ExprId ExprPool::Leaf(ExprKind kind, JsonId node, ScopeId scope) {
+  Key key = {static_cast<uint32_t>(kind), node.value, scope.value};
   auto [it, fresh] = ids_.try_emplace(std::move(key), ExprId(static_cast<uint32_t>(size())));
-  if (fresh) exprs_.push_back({kind, node.value, 0});
+  if (fresh) exprs_.push_back({kind, node.value, scope.value});
   return it->second;
 }
 
-ExprId ExprPool::Schema(JsonId node) { return Leaf(ExprKind::kSchema, node); }
-ExprId ExprPool::Value(JsonId node) { return Leaf(ExprKind::kValue, node); }
+ExprId ExprPool::Schema(JsonId node, ScopeId scope) { return Leaf(ExprKind::kSchema, node, scope); }
+ExprId ExprPool::Value(JsonId node) { return Leaf(ExprKind::kValue, node, kNoScope); }
 
 ExprId ExprPool::Intern(ExprKind kind, std::span<const ExprId> parts) {
   Key key = {static_cast<uint32_t>(kind)};
@@ -61,6 +61,21 @@ ExprId ExprPool::Combine(ExprKind op, std::span<const ExprId> list) {
     if (kind(p) != ExprKind::kNot) continue;
     if (std::binary_search(flat.begin(), flat.end(), parts(p)[0])) return absorbing;
   }
+  if (op == ExprKind::kAnd && !single_.empty()) {
+    // One value and no other, or nothing; that it is not another need not be said.
+    auto single = std::find_if(flat.begin(), flat.end(), [&](ExprId p) { return IsSingle(p); });
+    if (single != flat.end()) {
+      ExprId value = *single;
+      auto is_other = [&](ExprId p) {
+        return kind(p) == ExprKind::kNot && IsSingle(parts(p)[0]);
+      };
+      flat.erase(std::remove_if(flat.begin(), flat.end(), is_other), flat.end());
+      if (std::any_of(flat.begin(), flat.end(),
+                      [&](ExprId p) { return p != value && IsSingle(p); })) {
+        return kNone;
+      }
+    }
+  }
   if (flat.empty()) return neutral;
   if (flat.size() == 1) return flat[0];
   return Intern(op, flat);
@@ -68,6 +83,11 @@ ExprId ExprPool::Combine(ExprKind op, std::span<const ExprId> list) {
 
 ExprId ExprPool::And(std::span<const ExprId> parts) { return Combine(ExprKind::kAnd, parts); }
 ExprId ExprPool::Or(std::span<const ExprId> parts) { return Combine(ExprKind::kOr, parts); }
+
+void ExprPool::MarkSingle(ExprId id) {
+  if (id.value >= single_.size()) single_.resize(size());
+  single_[id.value] = true;
+}
 
 ExprId ExprPool::Not(ExprId part) {
   if (part == kAnything) return kNone;
@@ -144,7 +164,10 @@ struct Printer {
     std::string out = "array " + Range(a.min, a.max) + " [";
     for (ExprId e : a.prefix) out += Show(e) + "; ";
     out += a.closed ? "closed]" : Show(a.rest) + "...]";
-    for (ExprId e : a.some) out += " some " + Show(e);
+    for (const ArraySet::Count& c : a.some) {
+      out +=
+          " some " + Range(c.min, c.max) + " from " + std::to_string(c.from) + " " + Show(c.expr);
+    }
     if (a.unique) out += " unique";
     return out;
   }

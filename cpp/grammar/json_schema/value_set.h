@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "base/ids.h"
+#include "grammar/json_schema/dynamic_scope.h"
 #include "grammar/json_schema/json_document.h"
 #include "grammar/json_schema/numbers.h"
 #include "grammar/json_schema/strings.h"
@@ -33,8 +34,8 @@ inline constexpr ExprId kNone{1};
 class ExprPool {
  public:
   ExprPool();
-  ExprId Schema(JsonId node);  // what the schema at `node` admits
-  ExprId Value(JsonId node);   // the one value at `node`
+  ExprId Schema(JsonId node, ScopeId scope);  // what the schema at `node` admits, inside `scope`
+  ExprId Value(JsonId node);                  // the one value at `node`
   ExprId And(std::span<const ExprId> parts);
   ExprId And(ExprId a, ExprId b) {
     if (a == b || b == kAnything) return a;
@@ -44,10 +45,15 @@ class ExprPool {
   }
   ExprId Or(std::span<const ExprId> parts);
   ExprId Not(ExprId part);
+  // `id` is a set of one value, and no other expression so marked is the same value: two that are
+  // marked have nothing in common.
+  void MarkSingle(ExprId id);
+  bool IsSingle(ExprId id) const { return id.value < single_.size() && single_[id.value]; }
 
   ExprKind kind(ExprId id) const { return exprs_[id.value].kind; }
-  JsonId node(ExprId id) const { return JsonId(exprs_[id.value].first); }  // kSchema kValue
-  std::span<const ExprId> parts(ExprId id) const {                         // kAnd kOr kNot
+  JsonId node(ExprId id) const { return JsonId(exprs_[id.value].first); }     // kSchema kValue
+  ScopeId scope(ExprId id) const { return ScopeId(exprs_[id.value].count); }  // kSchema
+  std::span<const ExprId> parts(ExprId id) const {                            // kAnd kOr kNot
     const Expr& e = exprs_[id.value];
     return {parts_.data() + e.first, e.count};
   }
@@ -59,15 +65,16 @@ class ExprPool {
   struct Expr {
     ExprKind kind;
     uint32_t first;  // into parts_, or the node
-    uint32_t count;
+    uint32_t count;  // of parts, or the scope
   };
   using Key = absl::InlinedVector<uint32_t, 8>;
   ExprId Intern(ExprKind kind, std::span<const ExprId> parts);
-  ExprId Leaf(ExprKind kind, JsonId node);
+  ExprId Leaf(ExprKind kind, JsonId node, ScopeId scope);
   ExprId Combine(ExprKind kind, std::span<const ExprId> parts);
 
   std::vector<Expr> exprs_;
   std::vector<ExprId> parts_;
+  std::vector<bool> single_;
   absl::flat_hash_map<Key, ExprId> ids_;
 };
 
@@ -76,8 +83,14 @@ struct ArraySet {
   std::vector<ExprId> prefix;
   ExprId rest = kAnything;
   int64_t min = 0, max = kUnbounded;  // elements
-  // Each of these holds for some element after the prefix.
-  std::vector<ExprId> some;
+  // Of the elements from `from` on, at least `min` and at most `max` are in `expr`.
+  struct Count {
+    ExprId expr;
+    int64_t from = 0;
+    int64_t min = 1, max = kUnbounded;
+    friend bool operator==(const Count&, const Count&) = default;
+  };
+  std::vector<Count> some;
   std::optional<JsonId> unique;  // the schema whose uniqueItems asks that no two elements be equal
   // In strict mode: no elements after the prefix, because the schema speaks of none.
   bool closed = false;

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
-from typing import Optional
+from typing import Any, Dict, Optional
 
 import grammask
 
@@ -62,6 +63,27 @@ def add_grammar_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also allow properties and items that the schema does not name",
     )
+    options.add_argument("--any-order", action="store_true", help="properties in any order")
+    options.add_argument(
+        "--on-unsupported",
+        choices=("error", "widen"),
+        default="error",
+        help="what has no exact form: an error (the default), or a superset with warnings",
+    )
+    options.add_argument(
+        "--registry",
+        metavar="[URI=]FILE",
+        action="append",
+        default=[],
+        help="a document that $ref may name, by its $id or by URI; may be repeated",
+    )
+    options.add_argument(
+        "--format",
+        metavar="NAME=REGEX",
+        action="append",
+        default=[],
+        help="a format of your own, as a regular expression for the whole string; may be repeated",
+    )
 
 
 def grammar_name(arguments: argparse.Namespace) -> str:
@@ -82,6 +104,37 @@ def _source(value: str, kind: str, inline: bool) -> str:
     return read_text(value, kind)
 
 
+def _registry(arguments: argparse.Namespace) -> Dict[str, str]:
+    """The documents of --registry by URI: the one given, or that of the document itself."""
+    registry = {}
+    for value in arguments.registry:
+        uri, equals, path = value.partition("=")
+        if not equals or os.path.isfile(value):
+            uri, path = "", value
+        text = read_text(path, "--registry")
+        if not uri:
+            try:
+                document: Any = json.loads(text)
+            except (ValueError, RecursionError) as error:
+                raise BadInput(f"--registry {path!r} is not JSON: {first_line(error)}") from None
+            named = [document.get(key) for key in ("$id", "id")] if type(document) is dict else []
+            uri = next((name for name in named if isinstance(name, str)), "")
+        if not uri:
+            raise BadInput(f"--registry {path!r} has no $id; give its URI: --registry URI={path}")
+        registry[uri] = text
+    return registry
+
+
+def _formats(arguments: argparse.Namespace) -> Dict[str, str]:
+    formats = {}
+    for value in arguments.format:
+        name, equals, regex = value.partition("=")
+        if not equals or not name:
+            raise BadInput(f"--format is {value!r}; it must be NAME=REGEX")
+        formats[name] = regex
+    return formats
+
+
 def load_grammar(arguments: argparse.Namespace, whitespace: str) -> grammask.Grammar:
     """The grammar that the arguments name; `whitespace` is the default of --whitespace."""
     name = grammar_name(arguments)
@@ -89,11 +142,19 @@ def load_grammar(arguments: argparse.Namespace, whitespace: str) -> grammask.Gra
         if arguments.schema is not None:
             text = arguments.schema
             inline = text.lstrip().startswith("{") or text.strip() in ("true", "false")
-            return grammask.Grammar.from_json_schema(
+            grammar = grammask.Grammar.from_json_schema(
                 _source(text, "schema", inline),
                 any_whitespace=(arguments.whitespace or whitespace) == "any",
                 strict_mode=not arguments.open,
+                any_order=arguments.any_order,
+                registry=_registry(arguments),
+                formats=_formats(arguments),
+                on_unsupported=arguments.on_unsupported,
             )
+            for warning in grammar.warnings:
+                place = f"{warning.pointer}/{warning.keyword}"
+                print(f"warning: {place}: widened: {warning.reason}", file=sys.stderr)
+            return grammar
         if arguments.ebnf is not None:
             inline = "::=" in arguments.ebnf
             return grammask.Grammar.from_ebnf(_source(arguments.ebnf, "grammar", inline))

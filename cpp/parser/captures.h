@@ -1,0 +1,66 @@
+// Texts that procedures read and tell to where they return.
+#ifndef GRAMMASK_PARSER_CAPTURES_H_
+#define GRAMMASK_PARSER_CAPTURES_H_
+
+#include <absl/container/flat_hash_map.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "automaton/term_store.h"
+#include "base/ids.h"
+
+namespace grammask::internal {
+
+// A call of a procedure that captures, and what it has read so far; interned, so equal captures
+// have one id. Functions need TermStore::mutex(), but for those that say otherwise.
+class CaptureTable {
+ public:
+  static constexpr uint32_t kNone = 0;
+  // Some text of a call that captures, not known which.
+  static constexpr uint32_t kAnyText = 1;
+
+  explicit CaptureTable(TermStore* terms) : terms_(*terms), captures_(2) {}
+
+  // The call that returns to `element`, with nothing read. `rivals`: arrays and objects that its
+  // text must not be a text of.
+  uint32_t Begin(RetId element, std::vector<uint32_t> rivals);
+  // After one more byte.
+  uint32_t Next(uint32_t capture, uint8_t byte);
+  // After all of `bytes`.
+  uint32_t Next(uint32_t capture, std::string_view bytes);
+  // Whether the text may still become a rival after one more byte.
+  bool StaysAtRisk(uint32_t capture, uint8_t byte) const;
+
+  std::string Text(uint32_t capture) const;
+  size_t length(uint32_t capture) const { return captures_[capture].length; }
+  RetId element(uint32_t capture) const { return captures_[capture].element; }
+  // The rivals that the text may still become.
+  std::span<const uint32_t> rivals(uint32_t capture) const { return captures_[capture].rivals; }
+
+  size_t memory_bytes() const {
+    return captures_.capacity() * sizeof(Capture) + next_.size() * 24 + rival_bytes_;
+  }
+
+ private:
+  struct Capture {
+    RetId element;
+    uint32_t before = kNone;  // the capture that this one is a byte longer than
+    uint8_t byte = 0;
+    uint32_t length = 0;
+    std::vector<uint32_t> rivals;
+  };
+
+  TermStore& terms_;
+  std::vector<Capture> captures_;
+  absl::flat_hash_map<uint32_t, uint32_t> begin_;  // by element
+  absl::flat_hash_map<uint64_t, uint32_t> next_;   // by (capture, byte)
+  size_t rival_bytes_ = 0;
+};
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_PARSER_CAPTURES_H_
