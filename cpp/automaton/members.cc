@@ -172,7 +172,9 @@ TermId MemberTable::Begin(MemberSpec spec) {
   if (added) {
     Prepare(&spec);
     for (MemberSpec::Member& m : spec.members) {
-      m.compound = m.use == MemberUse::kDistinct && Compound(m.term);
+      if (m.use != MemberUse::kDistinct) continue;
+      m.compound = Compound(m.term);
+      m.endless = m.compound || PlainlyEnough(m.term, kMaxLength);
     }
     specs_.push_back(std::move(spec));
   }
@@ -254,11 +256,11 @@ std::optional<uint32_t> MemberTable::After(const MemberState& state,
 }
 
 TermId MemberTable::Others(TermId texts, std::span<const uint32_t> values) {
-  if (values.empty()) return texts;
   absl::InlinedVector<TermId, 8> spellings;
   for (uint32_t v : values) {
     if (values_[v].compound == nullptr) spellings.push_back(values_[v].spellings);
   }
+  if (spellings.empty()) return texts;
   const TermId parts[] = {texts, s_.Not(s_.Choice(spellings))};
   return s_.And(parts);
 }
@@ -281,8 +283,8 @@ void MemberTable::Read(const Term& term, const Readings& out) {
       }
       const TermId others = member.compound ? member.term : Others(member.term, state.values);
       if (others == TermStore::Nothing()) continue;
-      out.calls->push_back(
-          {s_.CapturingProcOf(others, member.compound), TermOf(*after, MemberPhase::kRead)});
+      out.calls->push_back({s_.CapturingProcOf(others, member.compound, member.endless),
+                            TermOf(*after, MemberPhase::kRead)});
     }
     return;
   }

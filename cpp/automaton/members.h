@@ -28,6 +28,7 @@ struct MemberSpec {
     uint32_t bit;           // its place in MemberState::seen, where it may come once
     uint64_t length;        // of its shortest text
     bool compound = false;  // distinct, and an array or object
+    bool endless = false;   // distinct, and plainly with infinitely many values
   };
   std::vector<Member> members;
   TermId separator, end;

@@ -470,7 +470,7 @@ ProcId TermStore::ProcOf(TermId body) {
   return it->second;
 }
 
-ProcId TermStore::CapturingProcOf(TermId body, bool compound) {
+ProcId TermStore::CapturingProcOf(TermId body, bool compound, bool endless) {
   auto [it, added] = capturing_by_body_.try_emplace(body.value);
   if (added) {
     const Term& t = terms_[body.value];
@@ -479,7 +479,7 @@ ProcId TermStore::CapturingProcOf(TermId body, bool compound) {
     p.body = body;
     p.captures = true;
     p.compound = compound;
-    p.endless = compound || Endless(body);
+    p.endless = endless;
   }
   return it->second;
 }
