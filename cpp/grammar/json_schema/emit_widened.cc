@@ -36,7 +36,7 @@ bool ResetCounts(T* set) {
   return Reset(&set->max, int64_t{kUnbounded}) || least;
 }
 
-// Keys may hold what any of the patterns that they may match says.
+// Then nothing is known of keys that are not named, but what `rest` says.
 bool ForgetPatterns(ObjectSet* set) {
   if (set->groups.empty()) return false;
   set->groups.clear();
