@@ -155,7 +155,6 @@ SetId SetTable::Intern(std::span<const Item> kernel, bool accepting, bool escapi
       const uint32_t capture =
           item.ret.value > kUnknown.value ? rets_[item.ret.value].capture : CaptureTable::kNone;
       s.captures |= capture != CaptureTable::kNone;
-      s.capturing |= capture > CaptureTable::kAnyText;
       s.all_at_risk &= !captures_.rivals(capture).empty();
     }
   }
@@ -335,6 +334,7 @@ const SetBody& SetTable::MakeBodyLocked(SetId id) {
     }
     body->at_risk = memory_.Copy(std::span<const uint32_t>(at_risk));
     unfinished_ = outer;
+    body->captures = each_byte;
   }
   body->classes = each_byte ? BuildClasses(body->items, true) : Classes(body->items);
   const size_t count = body->classes->example.size();

@@ -50,6 +50,8 @@ StatusOr<RuleId> SchemaEmitter::EmitRoot(ExprId expr) {
     tasks_.pop_back();
     current_ = task.expr;
     GM_ASSIGN_OR_RETURN(const ValueSet* set, normaliser_.Evaluate(task.expr));
+    // Documents may have been read meanwhile.
+    layout_.set_max_depth(normaliser_.tree().document().depth() + kFreeDepth);
     StatusOr<NodeId> body = Body(*set, task.depth);
     if (!body.ok()) return Located(body.status());
     builder_.SetBody(task.rule, *body);

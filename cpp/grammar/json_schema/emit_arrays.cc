@@ -246,7 +246,7 @@ StatusOr<std::optional<int64_t>> ArrayEmitter::CountOf(const ArraySet& a, int de
 
 StatusOr<std::optional<int64_t>> ArrayEmitter::CountOf(const ObjectSet& o, int depth) {
   std::optional<int64_t> unknown;
-  if (!o.some.empty()) return unknown;
+  if (!o.some.empty() || !o.none.empty()) return unknown;
   const bool free = !o.closed && o.names == kAnything && o.groups.empty() && o.max == kUnbounded;
   if (free && o.rest == kAnything) return std::optional(kMany);
   std::optional<int64_t> product = 1;

@@ -47,6 +47,7 @@ bool ForgetPatterns(ObjectSet* set) {
 const std::vector<Relaxation<ObjectSet>>& Relaxations(const ObjectSet&) {
   static const auto& list = *new std::vector<Relaxation<ObjectSet>>{
       {"not", [](ObjectSet* s) { return Reset(&s->some, {}); }},
+      {"not", [](ObjectSet* s) { return Reset(&s->none, {}); }},
       {"maxProperties", ResetCounts<ObjectSet>},
       {"patternProperties", ForgetPatterns},
       {"propertyNames", [](ObjectSet* s) { return Reset(&s->names, kAnything); }},

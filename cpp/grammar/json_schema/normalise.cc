@@ -148,7 +148,8 @@ StatusOr<std::vector<ExprId>> Normaliser::PartsOf(ExprId expr) {
   return parts;
 }
 
-Status Normaliser::PartsOfSchema(const Schema& schema, ScopeId scope, std::vector<ExprId>* parts) {
+Status Normaliser::PartsOfSchema(const Schema& schema, ScopeId scope, std::vector<ExprId>* parts,
+                                 bool inner) {
   const JsonDocument& d = tree_.document();
   auto add = [&](JsonId node) -> Status {
     GM_ASSIGN_OR_RETURN(ExprId expr, SchemaExpr(node, scope));
@@ -164,7 +165,14 @@ Status Normaliser::PartsOfSchema(const Schema& schema, ScopeId scope, std::vecto
   }
   for (Keyword k : {Keyword::kAllOf, Keyword::kAnyOf, Keyword::kOneOf}) {
     if (!schema.Has(k)) continue;
-    for (JsonId e : d.elements(*schema.Get(k))) GM_RETURN_IF_ERROR(add(e));
+    for (JsonId e : d.elements(*schema.Get(k))) {
+      GM_RETURN_IF_ERROR(add(e));
+      if (k != Keyword::kAllOf || inner) continue;
+      GM_ASSIGN_OR_RETURN(const Schema* within, Inline(scope, parts->back()));
+      if (within == nullptr) continue;
+      parts->pop_back();
+      GM_RETURN_IF_ERROR(PartsOfSchema(*within, scope, parts, true));
+    }
   }
   if (schema.Has(Keyword::kNot)) GM_RETURN_IF_ERROR(add(*schema.Get(Keyword::kNot)));
   // An `if` alone says nothing but what it evaluates.
@@ -181,6 +189,18 @@ Status Normaliser::PartsOfSchema(const Schema& schema, ScopeId scope, std::vecto
     }
   }
   return {};
+}
+
+StatusOr<const Schema*> Normaliser::Inline(ScopeId scope, ExprId expr) {
+  const Schema* none = nullptr;
+  if (options_.widen || tree_.has_unevaluated()) return none;  // both ask about it for itself
+  if (pool_.kind(expr) != ExprKind::kSchema || pool_.scope(expr) != scope) return none;
+  GM_ASSIGN_OR_RETURN(const Schema* schema, tree_.Read(pool_.node(expr)));
+  for (Keyword k : {Keyword::kOneOf, Keyword::kNot, Keyword::kIf, Keyword::kDependentRequired,
+                    Keyword::kDependentSchemas, Keyword::kDependencies}) {
+    if (schema->Has(k)) return schema;
+  }
+  return none;
 }
 
 StatusOr<const ValueSet*> Normaliser::Evaluate(ExprId root) {
@@ -291,6 +311,15 @@ StatusOr<ValueSet> Normaliser::CombineAnd(ExprId expr) {
   std::optional<ValueSet> set;
   std::vector<ExprId> parts(pool_.parts(expr).begin(), pool_.parts(expr).end());
   if (pool_.kind(expr) == ExprKind::kNot) parts = {expr};
+  if (parts.size() > 2 && !options_.widen) {
+    // One condition more than on a set that is known.
+    ExprId last = parts.back();
+    ExprId before = pool_.And(std::span(parts).first(parts.size() - 1));
+    if (const ValueSet* known = SlotOf(before).set) {
+      if (pool_.kind(last) == ExprKind::kNot) return Subtract(*known, Known(pool_.parts(last)[0]));
+      return Intersect(*known, Known(last));
+    }
+  }
   for (ExprId p : parts) {
     if (pool_.kind(p) == ExprKind::kNot) continue;
     if (!set) {

@@ -104,8 +104,12 @@ class Normaliser {
 
   Slot& SlotOf(ExprId expr);
   StatusOr<std::vector<ExprId>> PartsOf(ExprId expr);
-  Status PartsOfSchema(const Schema& schema, ScopeId scope, std::vector<ExprId>* parts);
+  Status PartsOfSchema(const Schema& schema, ScopeId scope, std::vector<ExprId>* parts,
+                       bool inner = false);
   ExprId& ExprOfNode(JsonId node, ScopeId scope);
+  // The schema of `expr` where it is better combined with what is known of the value already than
+  // for itself: it tells cases apart. It is applied in `scope`. nullptr otherwise.
+  StatusOr<const Schema*> Inline(ScopeId scope, ExprId expr);
   StatusOr<ValueSet> Combine(ExprId expr);
   StatusOr<ValueSet> CombineAnd(ExprId expr);
   StatusOr<ValueSet> ValueOf(JsonId node);

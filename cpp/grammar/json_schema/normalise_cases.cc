@@ -183,7 +183,16 @@ StatusOr<bool> Normaliser::Settle(ObjectSet* set) {
 
 StatusOr<bool> Normaliser::Within(ExprId a, ExprId b, int depth) {
   if (a == b || b == kAnything || a == kNone) return true;
-  if (a == kAnything || b == kNone || depth == 0) return false;
+  if (a == kAnything || b == kNone || depth == 0 || pool_.IsSingle(b)) return false;
+  if (pool_.IsSingle(a)) {
+    ExprId other = pool_.Not(a);
+    if (b == other) return false;
+    if (pool_.kind(b) == ExprKind::kNot && pool_.IsSingle(pool_.parts(b)[0])) return true;
+    if (pool_.kind(b) == ExprKind::kAnd) {
+      std::span<const ExprId> parts = pool_.parts(b);
+      if (std::binary_search(parts.begin(), parts.end(), other)) return false;
+    }
+  }
   Emptiness known = within_[std::pair(a, b)];
   if (known.proved) return true;
   if (known.depth >= depth) return false;
@@ -252,6 +261,7 @@ StatusOr<bool> Normaliser::Within(const ValueSet& a, const ValueSet& b, int dept
 
 // Whether every order of members that `a` has is one that `b` has, too.
 bool Normaliser::KeepsOrder(const ObjectSet& a, const ObjectSet& b) {
+  if (b.unordered || a.unordered) return b.unordered;
   size_t next = 0;
   bool beyond = false;  // a member that b does not name came
   for (size_t i = 0; i < a.named.size(); ++i) {
@@ -291,6 +301,9 @@ StatusOr<bool> Normaliser::Within(const ObjectSet& a, const ObjectSet& b, int de
   }
   for (const ObjectSet::Some& s : b.some) {
     if (a.named.size() != b.named.size() || !holds(a.some, s)) return false;
+  }
+  for (const ObjectSet::Some& s : b.none) {
+    if (a.named.size() != b.named.size() || !holds(a.none, s)) return false;
   }
   if (!KeepsOrder(a, b)) return false;
   if (extras) {
@@ -373,7 +386,7 @@ StatusOr<std::vector<ObjectSet>> Normaliser::MeetObjects(const std::vector<Objec
       for (ObjectSet& m : met) {
         GM_ASSIGN_OR_RETURN(bool possible, Settle(&m));
         if (!possible) continue;
-        if (a.size() > 1 && b.size() > 1) {
+        if (b.size() > 1) {
           GM_RETURN_IF_ERROR(AddCase(std::move(m), &out));
         } else {
           out.push_back(std::move(m));

@@ -86,6 +86,9 @@ StatusOr<ValueSet> SchemaCombiner::Run() {
     GM_RETURN_IF_ERROR(Tolerate(
         k, Error(StatusCode::kUnsupported, k, "this keyword of draft 3 is not supported")));
   }
+  if (base_) {
+    GM_ASSIGN_OR_RETURN(set_, n_.Intersect(*base_, set_));
+  }
   if (schema_.present != 0 &&
       Nothing(static_cast<Keyword>(63 - std::countl_zero(schema_.present)))) {
     return std::move(set_);
@@ -144,6 +147,11 @@ StatusOr<ValueSet> SchemaCombiner::Run() {
   return std::move(set_);
 }
 
+StatusOr<ValueSet> SchemaCombiner::RunWithin(ValueSet base) {
+  base_ = std::move(base);
+  return Run();
+}
+
 Status SchemaCombiner::ApplyFinite(Keyword keyword) {
   JsonId value = *schema_.Get(keyword);
   ValueSet values;
@@ -183,7 +191,18 @@ Status SchemaCombiner::ApplyExpr(Keyword keyword, ExprId expr) {
 Status SchemaCombiner::ApplyList(Keyword keyword) {
   for (JsonId e : document_.elements(*schema_.Get(keyword))) {
     GM_ASSIGN_OR_RETURN(ExprId expr, Sub(e));
-    GM_RETURN_IF_ERROR(Tolerate(keyword, ApplyExpr(keyword, expr)));
+    const Schema* within = nullptr;
+    if (!base_) {
+      GM_ASSIGN_OR_RETURN(within, n_.Inline(pool_.scope(expr_), expr));
+    }
+    if (within == nullptr) {
+      GM_RETURN_IF_ERROR(Tolerate(keyword, ApplyExpr(keyword, expr)));
+      continue;
+    }
+    StatusOr<ValueSet> both =
+        SchemaCombiner(&n_, *within, expr_).RunWithin(std::exchange(set_, {}));
+    if (!both.ok()) return both.status();
+    set_ = *std::move(both);
   }
   return {};
 }
@@ -361,10 +380,42 @@ Status SchemaCombiner::ApplyDependency(const JsonMember& member) {
   return {};
 }
 
+// The same with cases that overlap: without the key, or what it asks for, with or without it. Cases
+// of several such keys then lie within one another, where they would else multiply.
+Status SchemaCombiner::ApplyAsChoice(const JsonMember& member) {
+  std::vector<ObjectSet> choice(2);
+  choice[0].named.push_back({member.key, kNone});
+  // The key has its place among the names, whether it is there or not.
+  choice[1].named.push_back({member.key, kAnything});
+  if (document_.IsObject(member.value) || document_.IsBool(member.value)) {
+    GM_ASSIGN_OR_RETURN(ExprId expr, Sub(member.value));
+    std::vector<ObjectSet> with = {std::move(choice[1])};
+    choice.pop_back();
+    GM_ASSIGN_OR_RETURN(with, algebra_.MeetAll(with, n_.Known(expr).objects));
+    for (ObjectSet& o : with) choice.push_back(std::move(o));
+  } else {
+    JsonId single[] = {member.value};
+    std::span<const JsonId> list(single);
+    if (document_.IsArray(member.value)) list = document_.elements(member.value);
+    std::vector<ObjectSet::Named>& names = choice[1].named;
+    for (JsonId name : list) {
+      if (document_.text(name) == member.key) continue;
+      bool seen = std::any_of(names.begin(), names.end(),
+                              [&](const auto& n) { return n.key == document_.text(name); });
+      if (!seen) names.push_back({document_.text(name), kAnything, true});
+    }
+  }
+  GM_ASSIGN_OR_RETURN(set_.objects, n_.MeetObjects(set_.objects, choice));
+  return {};
+}
+
 Status SchemaCombiner::ApplyDependencies(Keyword keyword) {
+  constexpr size_t kFew = 4;
+  bool few = document_.members(*schema_.Get(keyword)).size() <= kFew ||
+             schema_.Has(Keyword::kUnevaluatedProperties);
   for (const JsonMember& m : document_.members(*schema_.Get(keyword))) {
     if (set_.objects.empty()) break;
-    Status status = ApplyDependency(m);
+    Status status = few ? ApplyDependency(m) : ApplyAsChoice(m);
     if (!status.ok()) GM_RETURN_IF_ERROR(Tolerate(keyword, At(keyword, status), kTypeObject));
   }
   return {};

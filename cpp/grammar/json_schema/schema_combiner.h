@@ -2,6 +2,7 @@
 #ifndef GRAMMASK_GRAMMAR_JSON_SCHEMA_SCHEMA_COMBINER_H_
 #define GRAMMASK_GRAMMAR_JSON_SCHEMA_SCHEMA_COMBINER_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ class SchemaCombiner {
         expr_(expr) {}
 
   StatusOr<ValueSet> Run();
+  // The same within `base`, for a schema in the allOf of another.
+  StatusOr<ValueSet> RunWithin(ValueSet base);
 
  private:
   // What the keywords of one type say.
@@ -45,6 +48,7 @@ class SchemaCombiner {
   Status ApplyIf();
   Status ApplyDependencies(Keyword keyword);
   Status ApplyDependency(const JsonMember& member);
+  Status ApplyAsChoice(const JsonMember& member);
   template <class T>
   Status ApplyUnevaluated(Keyword keyword, EvaluatedCases<T>* evaluated, std::vector<T>* sets);
   template <class T>
@@ -76,6 +80,7 @@ class SchemaCombiner {
   const Schema& schema_;
   ExprId expr_;
   ValueSet set_;
+  std::optional<ValueSet> base_;
 };
 
 }  // namespace grammask::internal
