@@ -41,7 +41,7 @@ EXAMPLES = {
     "maxItems": ({"maxItems": 2}, "[1, 2]", "[1, 2, 3]"),
     "uniqueItems": ({"items": {"enum": [1, 2]}, "uniqueItems": True}, "[1, 2]", "[1, 1]"),
     "contains": ({"contains": NULL}, "[1, null]", "[1]"),
-    "minContains": ({"contains": NULL, "minContains": 1}, "[null]", "[1]"),
+    "minContains": ({"contains": NULL, "minContains": 2}, "[null, 1, null]", "[null]"),
     "maxContains": ({"contains": NULL, "maxContains": 1}, "[null, 1]", "[null, null]"),
     "properties": ({"properties": {"a": NULL}}, '{"a": null}', '{"a": 1}'),
     "patternProperties": ({"patternProperties": {"^a": NULL}}, '{"ab": null}', '{"ab": 1}'),

@@ -36,7 +36,7 @@ bool ResetCounts(T* set) {
   return Reset(&set->max, int64_t{kUnbounded}) || least;
 }
 
-// Keys may hold what any of the patterns that they may match says.
+// Then nothing is known of keys that are not named, but what `rest` says.
 bool ForgetPatterns(ObjectSet* set) {
   if (set->groups.empty()) return false;
   set->groups.clear();
@@ -47,6 +47,7 @@ bool ForgetPatterns(ObjectSet* set) {
 const std::vector<Relaxation<ObjectSet>>& Relaxations(const ObjectSet&) {
   static const auto& list = *new std::vector<Relaxation<ObjectSet>>{
       {"not", [](ObjectSet* s) { return Reset(&s->some, {}); }},
+      {"not", [](ObjectSet* s) { return Reset(&s->none, {}); }},
       {"maxProperties", ResetCounts<ObjectSet>},
       {"patternProperties", ForgetPatterns},
       {"propertyNames", [](ObjectSet* s) { return Reset(&s->names, kAnything); }},

@@ -393,6 +393,7 @@ Status SchemaCombiner::ApplyAsChoice(const JsonMember& member) {
     choice.pop_back();
     GM_ASSIGN_OR_RETURN(with, algebra_.MeetAll(with, n_.Known(expr).objects));
     for (ObjectSet& o : with) choice.push_back(std::move(o));
+    set_.widened |= n_.Known(expr).widened & kTypeObject;
   } else {
     JsonId single[] = {member.value};
     std::span<const JsonId> list(single);
