@@ -31,7 +31,7 @@ else
   listing=$(git diff --name-only --diff-filter=d "$base"; git ls-files --others --exclude-standard)
 fi
 mapfile -t files < <(printf '%s\n' "$listing" | sort -u | grep -E '\.(h|cc|cu|cuh)$' |
-  grep -Ev '^3rdparty/|unicode_tables\.cc$' || true)
+  grep -Ev '^3rdparty/|(unicode|idna)_tables\.cc$' || true)
 if [ ${#files[@]} = 0 ]; then
   echo "lint: no C++ file changed"
   exit 0

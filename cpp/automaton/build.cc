@@ -221,16 +221,43 @@ class TermBuilder {
       }
       spec.members.push_back({.use = use, .meets = v.members.meets(i), .term = term});
     }
+    if (MayRunOut(spec)) {
+      failed_ = InvalidArgument(
+          "the distinct members of a Members that asks for " + std::to_string(spec.min) +
+          " have too few values to fill it alone; then no other members may stand beside them");
+      return TermStore::Nothing();
+    }
     return s_.MembersOf(std::move(spec));
+  }
+
+  // Whether a list might come to lack members for its lower bound, as values were written before.
+  bool MayRunOut(const MemberSpec& spec) {
+    if (spec.min <= 1 || spec.members.size() == 1) return false;
+    bool distinct = false;
+    for (const MemberSpec::Member& m : spec.members) {
+      if (m.use == MemberUse::kRepeated) return false;
+      if (m.use != MemberUse::kDistinct) continue;
+      if (s_.EnoughValues(m.term, spec.min)) return false;
+      distinct = true;
+    }
+    return distinct;
   }
 
   void BuildRegular(NodeId id) {
     const NodeView v = g_.node(id);
+    if (v.kind == NodeKind::kMembers && TooFewValues(v)) at(id).term = TermStore::Nothing().value;
     if (!v.regular && v.kind != NodeKind::kTokens) return;
     Measure(id, v);
     Node& n = at(id);
     n.term = Make(v).value;
     n.length = s_.term(TermId(n.term)).min_length;
+  }
+
+  // Whether a list of distinct members has no text, as they have too few values.
+  bool TooFewValues(const NodeView& v) {
+    if (v.children.size() != 3 || v.members.use(0) != MemberUse::kDistinct) return false;
+    const uint32_t texts = at(v.children[2]).term;
+    return texts != kUnset && !s_.EnoughValues(TermId(texts), v.members.min);
   }
 
   uint64_t LengthOf(const NodeView& v) {
@@ -256,46 +283,37 @@ class TermBuilder {
     }
   }
 
-  // An upper bound of the shortest list of members, and the least of all while conditions do not
-  // share members: required ones, the shortest that meet each condition, the shortest to fill up.
   uint64_t MembersLength(const NodeView& v) {
-    const uint64_t separator = at(v.children[0]).length;
-    std::vector<uint64_t> optional;
-    uint64_t sum = 0, repeated = kMaxLength;
-    int64_t count = 0;
-    auto take = [&](uint64_t length) {
-      sum = Add(sum, length);
-      if (++count > 1) sum = Add(sum, separator);
-    };
+    uint64_t separator = at(v.children[0]).length;
+    MembersLeft left = {.least = std::max<int64_t>(v.members.min, 1),
+                        .most = v.members.max,
+                        .repeated = kMaxLength};
+    if (separator == kMaxLength) {  // then there is no second member
+      left.most = 1;
+      separator = 0;
+    }
+    left.unmet = (uint32_t{1} << v.members.conditions) - 1;
+    std::vector<ConditionCover::Member> meeting;
     for (size_t i = 0; i < v.members.uses.size(); ++i) {
-      const uint64_t length = at(v.children[i + 2]).length;
+      const uint64_t length = Add(at(v.children[i + 2]).length, separator);
       switch (v.members.use(i)) {
         case MemberUse::kRequired:
-          take(length);
+          ++left.required;
+          left.required_length = Add(left.required_length, length);
           break;
         case MemberUse::kOptional:
-          optional.push_back(length);
+          left.optional.push_back(length);
           break;
         default:
-          repeated = std::min(repeated, length);
+          left.repeated = std::min(left.repeated, length);
+          if (v.members.meets(i) != 0) meeting.push_back({v.members.meets(i), length});
           break;
       }
     }
-    for (uint32_t c = 0; c < v.members.conditions; ++c) {
-      uint64_t least = kMaxLength;
-      for (size_t i = 0; i < v.members.uses.size(); ++i) {
-        if (v.members.meets(i) >> c & 1) least = std::min(least, at(v.children[i + 2]).length);
-      }
-      take(least);
-    }
-    std::ranges::sort(optional);
-    const size_t missing = static_cast<size_t>(std::max<int64_t>(0, v.members.min - count));
-    size_t filled = 0;
-    while (filled < missing && filled < optional.size() && optional[filled] < repeated) {
-      take(optional[filled++]);
-    }
-    if (filled < missing) sum = Add(sum, Times(Add(repeated, separator), missing - filled));
-    return Add(sum, at(v.children[1]).length);
+    const ConditionCover cover(left.unmet, meeting);
+    const uint64_t members = ShortestList(std::move(left), cover);
+    if (members == kMaxLength) return kMaxLength;
+    return Add(members - separator, at(v.children[1]).length);
   }
 
   // Least shortest texts: passes over all nodes until nothing changes, which takes two or three

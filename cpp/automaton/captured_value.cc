@@ -99,11 +99,11 @@ class Follower {
         stack_.pop_back();
         continue;
       }
+      if (f.count == size) return false;
       if (c == ',') {
         rest_.remove_prefix(1);
         if (!Skip()) return true;
       }
-      if (f.count == size) return false;
       if (object) {
         std::optional<JsonId> member;
         if (!Key(&f, &member)) return false;

@@ -35,7 +35,7 @@ class EmptinessSearch {
   std::optional<uint64_t> Run(TermId start) {
     const bool whole_budget = s_.search_left_ == s_.limits_.max_regular_states;
     seen_.emplace(start.value, Visit{0, start, false});
-    open_.push({s_.terms_[start.value].min_length, 0, start});
+    open_.push({s_.terms_[start.value].min_length, Wanting(start), 0, start});
     while (!open_.empty()) {
       const Entry top = open_.top();
       open_.pop();
@@ -62,10 +62,14 @@ class EmptinessSearch {
  private:
   struct Entry {
     uint64_t estimate;
+    uint64_t wanting;
     uint64_t cost;
     TermId id;
-    bool operator<(const Entry& o) const {  // for a min-heap; deeper first among equals
-      return estimate != o.estimate ? estimate > o.estimate : cost < o.cost;
+    // For a min-heap. Among equals first the one whose parts want least all together, so that a
+    // text of a given length has what every part looks for at once; then the deeper one.
+    bool operator<(const Entry& o) const {
+      if (estimate != o.estimate) return estimate > o.estimate;
+      return wanting != o.wanting ? wanting > o.wanting : cost < o.cost;
     }
   };
   struct Visit {
@@ -73,6 +77,15 @@ class EmptinessSearch {
     TermId from;
     bool closed;
   };
+
+  // The sum of the parts' own shortest texts.
+  uint64_t Wanting(TermId id) const {
+    const Term& t = s_.terms_[id.value];
+    if (t.kind != TermKind::kAnd) return 0;
+    uint64_t sum = 0;
+    for (TermId part : t.children) sum += s_.terms_[part.value].min_length;
+    return sum;
+  }
 
   // The exact shortest length of a state, where it needs no search.
   std::optional<uint64_t> KnownLength(TermId id) const {
@@ -122,7 +135,7 @@ class EmptinessSearch {
         if (it->second.closed || it->second.cost <= cost) continue;
         it->second = {cost, entry.id, false};
       }
-      open_.push({cost + s_.terms_[to.value].min_length, cost, to});
+      open_.push({cost + s_.terms_[to.value].min_length, Wanting(to), cost, to});
     }
   }
 

@@ -27,8 +27,9 @@
 namespace grammask::internal {
 namespace {
 
-// Lists of at least so many distinct values are not tried out beforehand.
-constexpr int64_t kMaxTried = 64;
+// Lists of more distinct values, and texts of more states, are not tried out beforehand.
+constexpr int64_t kMaxTried = 256;
+constexpr size_t kMaxStates = 20'000;
 
 uint64_t Add(uint64_t a, uint64_t b) { return std::min(kMaxLength, a + b); }
 
@@ -42,30 +43,97 @@ void MemberTable::Prepare(MemberSpec* spec) const {
     if (Once(m.use)) m.bit = spec->once++;
     spec->unlimited |= !Once(m.use);
   }
-  // Fewest members first, then shortest: a walk over the sets of conditions in the order of size.
   const uint64_t separator = s_.term(spec->separator).min_length;
-  spec->cover.assign(spec->conditions + 1, {kUnbounded, kMaxLength});
-  spec->cover[0] = {0, 0};
-  for (uint32_t unmet = 1; unmet <= spec->conditions; ++unmet) {
-    for (const MemberSpec::Member& m : spec->members) {
-      if ((m.meets & unmet) == 0) continue;
-      const MemberSpec::Cover rest = spec->cover[unmet & ~m.meets];
-      if (rest.members == kUnbounded) continue;
-      const MemberSpec::Cover all = {rest.members + 1, Add(rest.length, m.length + separator)};
-      MemberSpec::Cover& best = spec->cover[unmet];
-      if (std::pair(all.members, all.length) < std::pair(best.members, best.length)) best = all;
-    }
+  std::vector<ConditionCover::Member> meeting;
+  for (const MemberSpec::Member& m : spec->members) {
+    if (m.meets != 0) meeting.push_back({m.meets, Add(m.length, separator)});
   }
+  spec->cover = ConditionCover(spec->conditions, meeting);
 }
 
-// Whether distinct members can reach the lower bound: fewer values than that are tried out.
-bool MemberTable::EnoughValues(const MemberSpec& spec) {
-  if (spec.min <= 1 || spec.min > kMaxTried || spec.members.size() != 1) return true;
-  if (spec.members[0].use != MemberUse::kDistinct || spec.members[0].compound) return true;
-  // A choice of `min` texts is enough, so the shortest of those that are left are taken.
-  TermId left = spec.members[0].term;
+// The one plain spelling of each number that has such: no exponent, no zeros to leave out.
+TermId MemberTable::PlainNumbers() {
+  auto all = [&](std::initializer_list<TermId> parts) {
+    TermId t = TermStore::Empty();
+    for (auto it = std::rbegin(parts); it != std::rend(parts); ++it) t = s_.Sequence(*it, t);
+    return t;
+  };
+  auto any = [&](std::initializer_list<TermId> parts) {
+    return s_.Choice(std::vector<TermId>(parts));
+  };
+  const TermId minus = s_.Repeat(s_.Literal("-", false), 0, 1), zero = s_.Literal("0", false);
+  const TermId first = s_.ByteClass(ByteSet::Range('1', '9'));
+  const TermId digits = s_.Repeat(s_.ByteClass(ByteSet::Range('0', '9')), 0, kUnbounded);
+  const TermId fraction = all({s_.Literal(".", false), digits, first});
+  return any(
+      {zero, all({minus, first, digits, s_.Repeat(fraction, 0, 1)}), all({minus, zero, fraction})});
+}
+
+// Values counted in the spellings that tell them apart. Each but numbers, arrays and objects has
+// finitely many, so a loop will do; plain numbers are counted along the ways through their states.
+bool MemberTable::PlainlyEnough(TermId texts, uint64_t count) {
+  for (const ByteEdge& e : s_.ExpandLocked(texts).bytes) {
+    for (int b = e.lo; b <= e.hi; ++b) {
+      const bool word = b == '"' || (b >= 'a' && b <= 'z') || (b >= 'A' && b <= 'Z');
+      if (word && s_.Endless(e.to)) return true;
+    }
+  }
+  struct Visit {
+    TermId at;
+    size_t next = 0;  // edge
+    uint64_t texts = 0;
+  };
+  const TermId parts[] = {texts, PlainNumbers()};
+  absl::flat_hash_map<uint32_t, std::optional<uint64_t>> known;  // nullopt: under way
+  std::vector<Visit> path = {{s_.And(parts)}};
+  known[path[0].at.value] = std::nullopt;
+  uint64_t last = 0;
+  while (!path.empty()) {
+    Visit& v = path.back();
+    const std::span<const ByteEdge> edges = s_.ExpandLocked(v.at).bytes;
+    if (v.next == edges.size()) {
+      last = std::min(kMaxLength, v.texts + s_.term(v.at).nullable);
+      known[v.at.value] = last;
+      path.pop_back();
+      if (path.empty()) break;
+      const ByteEdge& e = s_.ExpandLocked(path.back().at).bytes[path.back().next++];
+      path.back().texts = Add(path.back().texts, last * static_cast<uint64_t>(e.hi - e.lo + 1));
+      continue;
+    }
+    const ByteEdge e = edges[v.next];
+    const auto [it, added] = known.try_emplace(e.to.value);
+    if (added) {
+      // So many states of numbers have many more numbers.
+      if (known.size() > kMaxStates) return true;
+      path.push_back({e.to});
+    } else if (!it->second) {
+      return true;  // a loop: all states lead to a text
+    } else {
+      v.texts = Add(v.texts, *it->second * static_cast<uint64_t>(e.hi - e.lo + 1));
+      ++v.next;
+    }
+  }
+  return last >= count;
+}
+
+// Whether some of the texts are arrays or objects.
+bool MemberTable::Compound(TermId texts) {
+  const Expansion& e = s_.ExpandLocked(texts);
+  // What is called first may begin with a bracket too.
+  if (!e.calls.empty()) return true;
+  return std::ranges::any_of(e.bytes, [](const ByteEdge& edge) {
+    return (edge.lo <= '{' && '{' <= edge.hi) || (edge.lo <= '[' && '[' <= edge.hi);
+  });
+}
+
+bool MemberTable::EnoughValues(TermId texts, int64_t count) {
+  if (Compound(texts)) return true;
+  if (count <= 1 || PlainlyEnough(texts, static_cast<uint64_t>(count))) return true;
+  if (count > kMaxTried) return true;
+  // A choice of `count` texts is enough, so the shortest of those that are left are taken.
+  TermId left = texts;
   std::vector<uint32_t> values;
-  for (int64_t i = 1; i < spec.min; ++i) {
+  for (int64_t i = 1; i < count; ++i) {
     std::string text;
     for (TermId at = left; !s_.term(at).nullable;) {
       const Expansion& e = s_.ExpandLocked(at);
@@ -75,7 +143,7 @@ bool MemberTable::EnoughValues(const MemberSpec& spec) {
       at = next->to;
     }
     values.push_back(ValueOf(text));
-    left = Others(spec.members[0], values);
+    left = Others(texts, values);
     if (left == TermStore::Nothing()) return false;
   }
   return true;
@@ -90,6 +158,10 @@ TermId MemberTable::Begin(MemberSpec spec) {
     if (m.use != MemberUse::kDistinct) m.proc = s_.ProcOf(m.term);
   }
   if (spec.members.empty() || spec.end == TermStore::Nothing()) return TermStore::Nothing();
+  if (spec.separator == TermStore::Nothing()) {  // then there is no second member
+    spec.max = std::min<int64_t>(spec.max, 1);
+    spec.separator = TermStore::Empty();
+  }
   Key key = {spec.separator.value, spec.end.value, static_cast<uint64_t>(spec.min),
              static_cast<uint64_t>(spec.max), spec.conditions};
   for (const MemberSpec::Member& m : spec.members) {
@@ -101,13 +173,9 @@ TermId MemberTable::Begin(MemberSpec spec) {
     Prepare(&spec);
     for (MemberSpec::Member& m : spec.members) {
       if (m.use != MemberUse::kDistinct) continue;
-      for (const ByteEdge& e : s_.ExpandLocked(m.term).bytes) {
-        m.compound |= (e.lo <= '{' && '{' <= e.hi) || (e.lo <= '[' && '[' <= e.hi);
-      }
-      // What is called first may begin with a bracket too.
-      m.compound |= !s_.ExpandLocked(m.term).calls.empty();
+      m.compound = Compound(m.term);
+      m.endless = m.compound || PlainlyEnough(m.term, kMaxLength);
     }
-    if (!EnoughValues(spec)) spec.max = 0;
     specs_.push_back(std::move(spec));
   }
   const MemberSpec& known = specs_[id];
@@ -144,9 +212,9 @@ TermId MemberTable::TermOf(uint32_t state, MemberPhase phase) {
 
 bool MemberTable::Possible(const MemberState& state) const {
   const MemberSpec& spec = specs_[state.spec];
-  const MemberSpec::Cover& cover = spec.cover[spec.conditions & ~state.met];
-  if (cover.members == kUnbounded) return false;
-  if (spec.max != kUnbounded && state.written + state.required_left + cover.members > spec.max) {
+  const int64_t meeting = spec.cover.Fewest(spec.conditions & ~state.met);
+  if (meeting == kUnbounded) return false;
+  if (spec.max != kUnbounded && state.written + state.required_left + meeting > spec.max) {
     return false;
   }
   if (spec.unlimited || spec.min <= 1) return true;
@@ -187,13 +255,13 @@ std::optional<uint32_t> MemberTable::After(const MemberState& state,
   return StateOf(next);
 }
 
-TermId MemberTable::Others(const MemberSpec::Member& member, std::span<const uint32_t> values) {
-  if (values.empty() || member.compound) return member.term;
+TermId MemberTable::Others(TermId texts, std::span<const uint32_t> values) {
   absl::InlinedVector<TermId, 8> spellings;
   for (uint32_t v : values) {
     if (values_[v].compound == nullptr) spellings.push_back(values_[v].spellings);
   }
-  const TermId parts[] = {member.term, s_.Not(s_.Choice(spellings))};
+  if (spellings.empty()) return texts;
+  const TermId parts[] = {texts, s_.Not(s_.Choice(spellings))};
   return s_.And(parts);
 }
 
@@ -213,10 +281,10 @@ void MemberTable::Read(const Term& term, const Readings& out) {
         out.calls->push_back({member.proc, TermOf(*after, MemberPhase::kAfter)});
         continue;
       }
-      const TermId others = Others(member, state.values);
+      const TermId others = member.compound ? member.term : Others(member.term, state.values);
       if (others == TermStore::Nothing()) continue;
-      out.calls->push_back(
-          {s_.CapturingProcOf(others, member.compound), TermOf(*after, MemberPhase::kRead)});
+      out.calls->push_back({s_.CapturingProcOf(others, member.compound, member.endless),
+                            TermOf(*after, MemberPhase::kRead)});
     }
     return;
   }
@@ -237,36 +305,22 @@ uint64_t MemberTable::MinLength(int64_t id, MemberPhase phase) const {
   const MemberState& state = states_[static_cast<size_t>(id)];
   const MemberSpec& spec = specs_[state.spec];
   const uint64_t separator = s_.term(spec.separator).min_length;
-  const MemberSpec::Cover& cover = spec.cover[spec.conditions & ~state.met];
-  int64_t members = state.required_left + cover.members;
-  uint64_t length = Add(state.required_length, cover.length);
-  // The cheapest of those that are left, as many as the lower bound wants.
-  int64_t missing = std::max<int64_t>(spec.min > 1 ? spec.min - state.written - members : 0,
-                                      phase == MemberPhase::kDue && members == 0 ? 1 : 0);
-  if (missing > 0) {
-    std::vector<uint64_t> lengths;
-    uint64_t cheapest = kMaxLength;
-    for (const MemberSpec::Member& m : spec.members) {
-      if (!Once(m.use)) {
-        cheapest = std::min(cheapest, m.length);
-      } else if (m.use == MemberUse::kOptional && !(state.seen[m.bit / 64] >> (m.bit % 64) & 1)) {
-        lengths.push_back(m.length);
-      }
-    }
-    std::ranges::sort(lengths);
-    for (size_t i = 0; missing > 0; ++i) {
-      if (i >= lengths.size() || lengths[i] >= cheapest) break;
-      length = Add(length, lengths[i] + separator);
-      --missing;
-      ++members;
-    }
-    if (missing > 0) {
-      const auto n = static_cast<uint64_t>(missing);
-      const uint64_t each = Add(cheapest, separator);
-      length = each > kMaxLength / n ? kMaxLength : Add(length, each * n);
-      members += missing;
+  MembersLeft left = {.required = state.required_left,
+                      .required_length = state.required_length,
+                      .unmet = spec.conditions & ~state.met,
+                      .least = spec.min > 1 ? spec.min - state.written : 0,
+                      .most = spec.max == kUnbounded ? kUnbounded : spec.max - state.written,
+                      .repeated = kMaxLength};
+  if (phase == MemberPhase::kDue) left.least = std::max<int64_t>(left.least, 1);
+  for (const MemberSpec::Member& m : spec.members) {
+    const uint64_t length = Add(m.length, separator);
+    if (!Once(m.use)) {
+      left.repeated = std::min(left.repeated, length);
+    } else if (m.use == MemberUse::kOptional && !(state.seen[m.bit / 64] >> (m.bit % 64) & 1)) {
+      left.optional.push_back(length);
     }
   }
+  uint64_t length = ShortestList(std::move(left), spec.cover);
   // Each was counted with a separator; the first of all has none.
   if (phase == MemberPhase::kDue && length < kMaxLength) length -= separator;
   return Add(length, s_.term(spec.end).min_length);

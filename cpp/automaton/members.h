@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "automaton/captured_value.h"
+#include "automaton/member_lengths.h"
 #include "automaton/term_store.h"
 #include "base/arena.h"
 
@@ -27,6 +28,7 @@ struct MemberSpec {
     uint32_t bit;           // its place in MemberState::seen, where it may come once
     uint64_t length;        // of its shortest text
     bool compound = false;  // distinct, and an array or object
+    bool endless = false;   // distinct, and plainly with infinitely many values
   };
   std::vector<Member> members;
   TermId separator, end;
@@ -36,12 +38,7 @@ struct MemberSpec {
   // Made by MemberTable.
   uint32_t once = 0;       // members that may come once
   bool unlimited = false;  // some member may come any number of times
-  // By the set of conditions not met: the fewest members that meet them, and their length.
-  struct Cover {
-    int64_t members;
-    uint64_t length;
-  };
-  std::vector<Cover> cover;
+  ConditionCover cover;
 };
 
 // What has been written of the members of a spec, as far as it matters for what may follow.
@@ -79,6 +76,9 @@ class MemberTable {
   void Read(const Term& term, const Readings& out);
   // The length of the shortest text of the kMembers term (state, phase).
   uint64_t MinLength(int64_t state, MemberPhase phase) const;
+  // Whether a distinct member with these texts has `count` values. Of more than kMaxTried that are
+  // not plainly there, and of arrays and objects, this is taken for granted.
+  bool EnoughValues(TermId texts, int64_t count);
   // What `to`, where a call of a distinct member's procedure leads, is once its text is known:
   // Nothing() where that value was written before.
   TermId Received(TermId to, std::string_view text);
@@ -99,7 +99,9 @@ class MemberTable {
   };
 
   void Prepare(MemberSpec* spec) const;
-  bool EnoughValues(const MemberSpec& spec);
+  bool Compound(TermId texts);
+  bool PlainlyEnough(TermId texts, uint64_t count);
+  TermId PlainNumbers();
   uint32_t StateOf(const MemberState& state);
   // Whether a list can be completed from here.
   bool Possible(const MemberState& state) const;
@@ -107,7 +109,7 @@ class MemberTable {
   // After one more member; nullopt where it may not come.
   std::optional<uint32_t> After(const MemberState& state, const MemberSpec::Member& member);
   // The texts of a distinct member that are none of the values written.
-  TermId Others(const MemberSpec::Member& member, std::span<const uint32_t> values);
+  TermId Others(TermId texts, std::span<const uint32_t> values);
   uint32_t ValueOf(std::string_view text);
   TermId TermOf(uint32_t state, MemberPhase phase);
 

@@ -239,6 +239,7 @@ TermId TermStore::Intern(const Key& key) {
       t.finite = false;
       t.regular = false;
       t.min_length = members_->MinLength(t.a, static_cast<MemberPhase>(t.b));
+      t.nullable = t.min_length == 0;
       break;
   }
   if (t.nullable) t.min_length = 0;
@@ -432,6 +433,10 @@ TermId TermStore::Tokens(const TokenSet& tokens) {
 
 TermId TermStore::MembersOf(MemberSpec spec) { return members_->Begin(std::move(spec)); }
 
+bool TermStore::EnoughValues(TermId texts, int64_t count) {
+  return members_->EnoughValues(texts, count);
+}
+
 TermId TermStore::MembersTerm(uint32_t state, int64_t phase) {
   return Intern({.kind = TermKind::kMembers, .a = state, .b = phase});
 }
@@ -465,7 +470,7 @@ ProcId TermStore::ProcOf(TermId body) {
   return it->second;
 }
 
-ProcId TermStore::CapturingProcOf(TermId body, bool compound) {
+ProcId TermStore::CapturingProcOf(TermId body, bool compound, bool endless) {
   auto [it, added] = capturing_by_body_.try_emplace(body.value);
   if (added) {
     const Term& t = terms_[body.value];
@@ -474,7 +479,7 @@ ProcId TermStore::CapturingProcOf(TermId body, bool compound) {
     p.body = body;
     p.captures = true;
     p.compound = compound;
-    p.endless = compound || Endless(body);
+    p.endless = endless;
   }
   return it->second;
 }

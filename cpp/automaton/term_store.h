@@ -103,7 +103,7 @@ struct Proc {
   TermId body;
   bool nullable = false;
   bool captures = false;  // what it read matters to where it returns: TermStore::Received
-  // Of one that captures: its texts are arrays and objects; or there are plainly infinitely many.
+  // Of one that captures: its texts are arrays and objects; plainly infinitely many values.
   bool compound = false, endless = false;
   uint64_t min_length = 0;
 };
@@ -142,6 +142,8 @@ class TermStore {
   TermId Tokens(const TokenSet& tokens);
   // All members in any order; Nothing() when no list of them is possible.
   TermId MembersOf(MemberSpec spec);
+  // Whether distinct members of these texts have `count` different values: see members.h.
+  bool EnoughValues(TermId texts, int64_t count);
   // One character of the set, in UTF-8 or in any JSON spelling; remembered per set.
   TermId Character(const CodePointSet& characters, bool json);
 
@@ -151,7 +153,7 @@ class TermStore {
   // The procedure with this body that is no part of a cycle; one for each body. Lock.
   ProcId ProcOf(TermId body);
   // The procedure with this body whose text is told to where it returns. Lock.
-  ProcId CapturingProcOf(TermId body, bool compound);
+  ProcId CapturingProcOf(TermId body, bool compound, bool endless);
   // Where a finished call leads, `to`, once the text of the call is known; the others likewise: see
   // MemberTable. Lock.
   TermId Received(TermId to, std::string_view text);

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "grammar/json_schema/emit.h"
+#include "grammar/json_schema/formats.h"
 #include "grammar/json_schema/json_document.h"
 #include "grammar/json_schema/key_patterns.h"
 #include "grammar/json_schema/normalise.h"
@@ -34,6 +35,29 @@ Status CheckOptions(const JsonSchemaOptions& options) {
   return {};
 }
 
+// With `widen`, without what has no exact form.
+StatusOr<Grammar> Build(std::string_view schema, const JsonSchemaOptions& options,
+                        const Limits& limits, bool widen, std::vector<SchemaWarning>* warnings) {
+  GM_ASSIGN_OR_RETURN(JsonDocument document, JsonDocument::Parse(schema, limits));
+  SchemaTree tree(&document, limits, options.registry.empty() ? nullptr : &options.registry);
+  if (widen) tree.AdmitDraft3();
+  GrammarBuilder builder(limits);
+  KeyPatterns patterns(&builder, limits);
+  Normaliser normaliser(&tree, &patterns, limits,
+                        {.strict = options.strict_mode, .widen = widen, .formats = &options.formats});
+  GM_ASSIGN_OR_RETURN(ExprId root, normaliser.SchemaExpr(document.root(), kNoScope));
+  GM_RETURN_IF_ERROR(normaliser.Evaluate(root).status());
+  StatusOr<bool> empty = normaliser.ProvablyEmpty(root);
+  if (!normaliser.MayLeaveOut(empty.status())) GM_RETURN_IF_ERROR(empty.status());
+  if (empty.ok() && *empty) {
+    return Unsatisfiable("the schema is unsatisfiable: " + normaliser.ExplainEmpty(root));
+  }
+  SchemaEmitter emitter(&normaliser, &builder, options, limits);
+  GM_ASSIGN_OR_RETURN(RuleId rule, emitter.EmitRoot(root));
+  if (warnings != nullptr) *warnings = normaliser.Warnings();
+  return builder.Finish(rule);
+}
+
 }  // namespace
 
 StatusOr<Grammar> GrammarFromJsonSchema(std::string_view schema, const JsonSchemaOptions& options,
@@ -41,20 +65,12 @@ StatusOr<Grammar> GrammarFromJsonSchema(std::string_view schema, const JsonSchem
                                         std::vector<SchemaWarning>* warnings) {
   if (warnings != nullptr) warnings->clear();
   GM_RETURN_IF_ERROR(CheckOptions(options));
-  GM_ASSIGN_OR_RETURN(JsonDocument document, JsonDocument::Parse(schema, limits));
-  SchemaTree tree(&document, limits, options.registry.empty() ? nullptr : &options.registry);
-  GrammarBuilder builder(limits);
-  KeyPatterns patterns(&builder, limits);
-  Normaliser normaliser(&tree, &patterns, limits, {.strict = options.strict_mode});
-  GM_ASSIGN_OR_RETURN(ExprId root, normaliser.SchemaExpr(document.root(), kNoScope));
-  GM_RETURN_IF_ERROR(normaliser.Evaluate(root).status());
-  GM_ASSIGN_OR_RETURN(bool empty, normaliser.ProvablyEmpty(root));
-  if (empty) {
-    return Unsatisfiable("the schema is unsatisfiable: " + normaliser.ExplainEmpty(root));
-  }
-  SchemaEmitter emitter(&normaliser, &builder, options, limits);
-  GM_ASSIGN_OR_RETURN(RuleId rule, emitter.EmitRoot(root));
-  return builder.Finish(rule);
+  GM_RETURN_IF_ERROR(CheckFormats(options.formats, limits));
+  // What has an exact form is never widened.
+  StatusOr<Grammar> exact = Build(schema, options, limits, false, nullptr);
+  StatusCode code = exact.status().code();
+  if (code != StatusCode::kUnsupported && code != StatusCode::kResourceExhausted) return exact;
+  return options.widen ? Build(schema, options, limits, true, warnings) : exact;
 }
 
 Grammar BuiltinJsonGrammar() {

@@ -78,14 +78,15 @@ void MaskCache::WalkCaptured(const Level1& level1, SetId set, RetId ret, bool al
   const SetId returned = sets_.Returned(set, ret);
   if (returned == SetTable::Dead()) return;
   std::vector<TokenId> unsure;
+  const bool all = all_unsure || sets_.Body(returned).captures;
   uint32_t unsure_end = 0, last = 0;
   WalkLeftOver(level1, returned,
                [&](uint32_t i, SetId at, std::span<const TokenId> tokens, uint32_t end) {
                  if (i < last) unsure_end = 0;  // another trie
                  last = i;
-                 if (sets_.set(at).capturing) unsure_end = std::max(unsure_end, end);
-                 auto* list = all_unsure || i < unsure_end ? &unsure : out;
+                 auto* list = all || i < unsure_end ? &unsure : out;
                  list->insert(list->end(), tokens.begin(), tokens.end());
+                 if (sets_.Body(at).captures) unsure_end = std::max(unsure_end, end);
                });
   for (TokenId t : unsure) {
     if (sets_.Run(set, vocab_->bytes(t)) != SetTable::Dead()) out->push_back(t);

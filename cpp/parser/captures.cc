@@ -11,21 +11,30 @@
 
 namespace grammask::internal {
 
-uint32_t CaptureTable::Begin(RetId element, std::vector<uint32_t> rivals) {
+uint32_t CaptureTable::Begin(RetId element, bool compound, std::vector<uint32_t> rivals) {
   auto [it, added] = begin_.try_emplace(element.value, static_cast<uint32_t>(captures_.size()));
   if (added) {
     rival_bytes_ += rivals.size() * 4;
-    captures_.push_back({.element = element, .rivals = std::move(rivals)});
+    captures_.push_back({.element = element, .compound = compound, .rivals = std::move(rivals)});
   }
   return it->second;
 }
 
 uint32_t CaptureTable::Next(uint32_t capture, uint8_t byte) {
-  if (capture <= kAnyText) return capture;
+  if (capture <= kAnyText || Skips(captures_[capture], byte)) return capture;
   auto [it, added] =
       next_.try_emplace(uint64_t{capture} << 8 | byte, static_cast<uint32_t>(captures_.size()));
   if (!added) return it->second;
-  Capture next{captures_[capture].element, capture, byte, captures_[capture].length + 1, {}};
+  Capture next = {
+      .element = captures_[capture].element,
+      .before = capture,
+      .byte = byte,
+      .compound = captures_[capture].compound,
+      .quoted = captures_[capture].quoted,
+      .escaped = captures_[capture].quoted && !captures_[capture].escaped && byte == '\\',
+      .length = captures_[capture].length + 1,
+      .rivals = {}};
+  if (byte == '"' && !captures_[capture].escaped) next.quoted = !next.quoted;
   if (!captures_[capture].rivals.empty()) {
     const std::string text = Text(capture) + static_cast<char>(byte);
     for (uint32_t rival : captures_[capture].rivals) {
@@ -44,6 +53,7 @@ uint32_t CaptureTable::Next(uint32_t capture, std::string_view bytes) {
 
 bool CaptureTable::StaysAtRisk(uint32_t capture, uint8_t byte) const {
   if (captures_[capture].rivals.empty()) return false;
+  if (Skips(captures_[capture], byte)) return true;
   const std::string text = Text(capture) + static_cast<char>(byte);
   return std::ranges::any_of(captures_[capture].rivals,
                              [&](uint32_t rival) { return terms_.MayBecome(text, rival); });

@@ -25,9 +25,9 @@ class CaptureTable {
 
   explicit CaptureTable(TermStore* terms) : terms_(*terms), captures_(2) {}
 
-  // The call that returns to `element`, with nothing read. `rivals`: arrays and objects that its
-  // text must not be a text of.
-  uint32_t Begin(RetId element, std::vector<uint32_t> rivals);
+  // The call that returns to `element`, with nothing read. `compound`: it reads an array or object,
+  // of whose text blanks outside of strings are not kept; `rivals`: those that it must not be.
+  uint32_t Begin(RetId element, bool compound, std::vector<uint32_t> rivals);
   // After one more byte.
   uint32_t Next(uint32_t capture, uint8_t byte);
   // After all of `bytes`.
@@ -50,9 +50,15 @@ class CaptureTable {
     RetId element;
     uint32_t before = kNone;  // the capture that this one is a byte longer than
     uint8_t byte = 0;
+    bool compound = false, quoted = false, escaped = false;  // at the end of the text
     uint32_t length = 0;
     std::vector<uint32_t> rivals;
   };
+
+  static bool Skips(const Capture& capture, uint8_t byte) {
+    return capture.compound && !capture.quoted &&
+           (byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r');
+  }
 
   TermStore& terms_;
   std::vector<Capture> captures_;

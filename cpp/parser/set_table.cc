@@ -155,7 +155,6 @@ SetId SetTable::Intern(std::span<const Item> kernel, bool accepting, bool escapi
       const uint32_t capture =
           item.ret.value > kUnknown.value ? rets_[item.ret.value].capture : CaptureTable::kNone;
       s.captures |= capture != CaptureTable::kNone;
-      s.capturing |= capture > CaptureTable::kAnyText;
       s.all_at_risk &= !captures_.rivals(capture).empty();
     }
   }
@@ -211,7 +210,7 @@ uint32_t SetTable::ContextOf(RetId plain) {
         found = rets_[w.ret.value].capture;
       }
     }
-    if (proc.captures) found = captures_.Begin(todo[i], std::move(rivals));
+    if (proc.captures) found = captures_.Begin(todo[i], proc.compound, std::move(rivals));
   }
   contexts_[plain.value] = found;
   return found;
@@ -335,6 +334,7 @@ const SetBody& SetTable::MakeBodyLocked(SetId id) {
     }
     body->at_risk = memory_.Copy(std::span<const uint32_t>(at_risk));
     unfinished_ = outer;
+    body->captures = each_byte;
   }
   body->classes = each_byte ? BuildClasses(body->items, true) : Classes(body->items);
   const size_t count = body->classes->example.size();
@@ -361,28 +361,35 @@ const ClassMap* SetTable::BuildClasses(std::span<const Item> items, bool each_by
       starts[e.hi + 1] = true;
     }
   }
-  using Moves = absl::InlinedVector<uint64_t, 4>;
-  std::vector<Moves> classes;
-  std::vector<uint8_t> example;
-  auto* map = memory_.Allocate<ClassMap>(1);
-  uint16_t current = 0;
+  uint16_t piece_of[256];
+  uint8_t example_of[256];
+  uint16_t pieces = 0;
   for (int b = 0; b < 256; ++b) {
-    if (starts[b] || b == 0 || each_byte) {
-      const auto byte = static_cast<uint8_t>(b);
-      Moves moves;
-      for (uint32_t i = 0; i < items.size(); ++i) {
-        const ByteEdge* e = FindEdge(terms_.ExpandLocked(items[i].term).bytes, byte);
-        if (e != nullptr) moves.push_back(uint64_t{i} << 32 | e->to.value);
-      }
-      const auto it = each_byte ? classes.end() : std::ranges::find(classes, moves);
-      current = moves.empty() ? 0 : static_cast<uint16_t>(it - classes.begin() + 1);
-      if (!moves.empty() && it == classes.end()) {
-        classes.push_back(std::move(moves));
-        example.push_back(byte);
+    if (starts[b] || b == 0 || each_byte) example_of[pieces++] = static_cast<uint8_t>(b);
+    piece_of[b] = static_cast<uint16_t>(pieces - 1);
+  }
+  using Moves = absl::InlinedVector<uint64_t, 4>;
+  std::vector<Moves> moves(pieces);
+  for (uint32_t i = 0; i < items.size(); ++i) {
+    for (const ByteEdge& e : terms_.ExpandLocked(items[i].term).bytes) {
+      for (uint16_t p = piece_of[e.lo]; p <= piece_of[e.hi]; ++p) {
+        if (each_byte && !moves[p].empty()) continue;  // only whether there are any matters
+        moves[p].push_back(uint64_t{i} << 32 | e.to.value);
       }
     }
-    map->class_of[b] = current;
   }
+  std::vector<uint8_t> example;
+  uint16_t class_of[256];
+  absl::flat_hash_map<Moves, uint16_t> classes;
+  for (uint16_t p = 0; p < pieces; ++p) {
+    class_of[p] = 0;
+    if (moves[p].empty()) continue;
+    const auto next = static_cast<uint16_t>(example.size() + 1);
+    class_of[p] = each_byte ? next : classes.try_emplace(std::move(moves[p]), next).first->second;
+    if (class_of[p] == next) example.push_back(example_of[p]);
+  }
+  auto* map = memory_.Allocate<ClassMap>(1);
+  for (int b = 0; b < 256; ++b) map->class_of[b] = class_of[piece_of[b]];
   map->example = memory_.Copy(std::span<const uint8_t>(example));
   return map;
 }
@@ -413,11 +420,14 @@ SetId SetTable::StepSlow(SetId set, uint8_t byte) {
 std::string SetTable::Fingerprint(SetId id) const {
   std::string out;
   auto put = [&](uint32_t v) { out.append(reinterpret_cast<const char*>(&v), sizeof v); };
+  uint32_t last = CaptureTable::kNone;
   for (const Item& item : sets_[id.value].kernel) {
     const Ret& ret = rets_[item.ret.value];
     put(item.term.value);
     put(ret.plain.value);
-    AppendSignificant(captures_.Text(ret.capture), &out);
+    // Mostly all items read the same text.
+    if (ret.capture != last) AppendSignificant(captures_.Text(ret.capture), &out);
+    last = ret.capture;
   }
   return out;
 }

@@ -73,6 +73,7 @@ struct SetBody {
   std::span<const TokenItem> tokens;
   // Captures of items, those that begin here too, whose text must not become that of some values.
   std::span<const uint32_t> at_risk;
+  bool captures = false;  // what is read next is captured
   const ClassMap* classes = nullptr;
   std::atomic<uint32_t>* targets = nullptr;  // by class - 1; kNotYet until stepped
 };
@@ -81,9 +82,8 @@ struct Set {
   std::span<const Item> kernel;  // ascending, unique; finished items of known returns are left out
   bool accepting = false;        // the text may end here
   bool escaping = false;         // an item of unknown context is finished here
-  // Of items within procedures that capture: there are such; of some the text is known; all have
-  // rivals (see CaptureTable).
-  bool captures = false, capturing = false, all_at_risk = false;
+  // Of items within procedures that capture: there are such; all have rivals (see CaptureTable).
+  bool captures = false, all_at_risk = false;
   std::atomic<const SetBody*> body = nullptr;
   std::atomic<const void*> attachment = nullptr;  // the mask stage's level-2 mask of this set
 };

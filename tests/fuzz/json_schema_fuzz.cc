@@ -1,6 +1,7 @@
 // Any bytes as a JSON Schema: an error with a message, or a grammar that prints, reads back and
 // compiles, and whose masks are right along a short walk. The first byte chooses the options; the
-// schema ends at a line "%%", and what follows directs the walk.
+// schema ends at a line "%%"; where the options say so, two documents that it may refer to come
+// next, ended likewise. What follows directs the walk.
 #include <string>
 #include <vector>
 
@@ -41,6 +42,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if ((flags & 8) != 0) options.max_whitespace_cnt = flags >> 6;
   if ((flags & 16) != 0) options.separators = {",", ":"};
   const std::string schema(input.Until("\n%%\n"));
+  if ((flags & 32) != 0) {
+    options.registry["x:a"] = input.Until("\n%%\n");
+    options.registry["http://e.x/b"] = input.Until("\n%%\n");
+  }
   const Limits limits = fuzz::SmallLimits();
 
   const auto grammar = Grammar::FromJsonSchema(schema, options, limits);

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "grammar/json_schema.h"
+#include "grammar/json_schema/text_match.h"
 #include "grammar/regular_language.h"
 #include "oracle/recognizer.h"
 
@@ -58,6 +60,17 @@ Grammar FormatGrammar(std::string_view name) {
   return *builder.Finish(root);
 }
 
+// Membership, for languages with too many states for RegularLanguage.
+class FormatMatcher {
+ public:
+  explicit FormatMatcher(std::string_view name) : node_(*EmitFormat(&builder_, name, {})) {}
+  bool Has(std::string_view text) const { return *MatchesText(builder_, node_, JsonBody(text)); }
+
+ private:
+  GrammarBuilder builder_;
+  NodeId node_;
+};
+
 struct Case {
   const char* format;
   std::vector<std::string> in, out;
@@ -80,13 +93,20 @@ std::vector<Case> Cases() {
         "2024-01-32", "20240101", "2024/01/01", "२०२४-01-01"}},
       {"time",
        {"00:00:00Z", "23:59:59z", "12:30:15.123456789+05:30", "12:00:00-00:00", "08:30:06.283Z",
-        "12:00:00+23:59"},
-       {"24:00:00Z", "12:60:00Z", "12:00:61Z", "12:00:00", "12:00Z", "12:00:00+24:00",
-        "12:00:00+00:60", "1:00:00Z", "12:00:00.Z", "12:00:00+0530", "12:00:00ZZ"}},
+        "12:00:00+23:59", "23:59:60Z", "23:59:60.5z", "23:59:60+00:00", "23:59:60-00:00",
+        "01:29:60+01:30", "23:29:60+23:30", "15:59:60-08:00", "00:29:60-23:30", "00:00:60+00:01",
+        "00:00:60-23:59"},
+       {"24:00:00Z",      "12:60:00Z",      "12:00:61Z",      "12:00:00",       "12:00Z",
+        "12:00:00+24:00", "12:00:00+00:60", "1:00:00Z",       "12:00:00.Z",     "12:00:00+0530",
+        "12:00:00ZZ",     "22:59:60Z",      "23:58:60Z",      "23:59:60+01:00", "23:59:60-00:30",
+        "00:59:60+00:00", "01:29:60-01:30", "23:00:60+24:01", "23:59:60+24:00", "23:59:61Z"}},
       {"date-time",
        {"2022-01-01T12:00:00Z", "2022-01-01t12:00:00z", "2024-02-29T23:59:59.999-08:00",
-        "1963-06-19T08:30:06.283185Z"},
-       {"2022-01-01 12:00:00Z", "2022-01-01T12:00:00", "2023-02-29T00:00:00Z", "2022-01-01",
+        "1963-06-19T08:30:06.283185Z", "1998-12-31T23:59:60Z", "1998-12-31T15:59:60.123-08:00",
+        "1999-01-01T05:29:60+05:30", "2015-06-30T23:59:60z", "2015-07-01T00:59:60+01:00"},
+       {"1998-12-31T22:59:60Z", "1998-12-30T23:59:60Z", "1998-12-31T00:59:60+01:00",
+        "1999-01-01T23:59:60Z", "1999-01-01T15:59:60-08:00", "2015-03-31T23:59:60Z",
+        "2022-01-01 12:00:00Z", "2022-01-01T12:00:00", "2023-02-29T00:00:00Z", "2022-01-01",
         "12:00:00Z", "2022-01-01T24:00:00Z", "2022-01-01T12:00:00.000Z+01:00", ""}},
       {"duration",
        {"P4DT12H30M5S", "P4Y", "PT0S", "P0D", "P1M", "PT1M", "PT36H", "P1DT12H", "P2W", "P1Y2M3D",
@@ -103,18 +123,101 @@ std::vector<Case> Cases() {
         "joe@-x.com", "joe@x-.com", "joe@x..com", "a@b@c", "\"joe@x.com", "joe@x.com,b@x.com",
         "실례@실례.테스트", "joe@" + label64 + ".com"}},
       {"idn-email",
-       {"실례@실례.테스트", "joe.bloggs@example.com", "dörte@sörensen.example.com"},
-       {"2962", "@실례", "실례@", "실 례@x.com"}},
+       {"실례@실례.테스트", "joe.bloggs@example.com", "dörte@sörensen.example.com",
+        "user@cafe\u0301.com", "\u0085@x.org", "a@l·l.x", "\"실 례\"@a.b.c.d.e.f.g.h"},
+       {"2962", "@실례", "실례@", "실 례@x.com", "a@xn--x", "a@실--례", "a＠b"}},
       {"hostname",
-       {"www.example.com", "localhost", "xn--4gbwdl.xn--wgbh1c", "a", "1host", "a-b.c-d", "1.2.3.4",
+       {"www.example.com", "localhost", "ab--c.d", "a", "1host", "a-b.c-d", "1.2.3.4",
         label63 + ".com", name253, Repeated("a.", 126) + "a", "hostn-ame", "EXAMPLE.com"},
        {"-bad", "bad-", "a..b", ".a", "a.", "a_b.com", "local host", "host:8080", "", "é.com",
-        label64 + ".com", name253 + "b", "a" + name253.substr(1) + ".c", "-a-.com"}},
+        "xn--4gbwdl.xn--wgbh1c", "a.XN--a", label64 + ".com", name253 + "b",
+        "a" + name253.substr(1) + ".c", "-a-.com"}},
       {"idn-hostname",
-       {"실례.테스트", "www.example.com", "straße.de", "bücher.example", "例え.jp", "ab-c.de",
-        "a-b", "abc-d", "a", "ab", "abc"},
-       {"", "-실례", "실례-", "실례..테스트", "ab--cd.com", "xn--zzzzzz--", "a b", "실〮례",
-        "É.com", label64}},
+       {"실례.테스트",
+        "www.example.com",
+        "straße.de",
+        "bücher.example",
+        "例え.jp",
+        "ab-c.de",
+        "a-b",
+        "abc-d",
+        "a",
+        "ab",
+        "abc",
+        "EXAMPLE.com",
+        name253,
+        "a。b",
+        "실례．테스트",
+        "a｡é",
+        "тест-1.рф",
+        "www.müller-lüdenscheidt.co.uk",
+        "münchen-großhadern",
+        "ßς་〇",
+        "l·l",
+        "coel·lum",
+        "α͵β",
+        "͵β",
+        "・ぁ",
+        "ア・",
+        "丈・ァ",
+        "हिन्दी.भारत",
+        "क्‍ष",
+        "क्‌ष",
+        "க்ஷா",
+        "क़",
+        "۰0",
+        "مثال.com",
+        "example.אב",
+        "ب٠ب",
+        "ب0",
+        "א׳ב",
+        "א״",
+        "بي‌بي",
+        "۽۾",
+        "か.b"},
+       {"",
+        "-실례",
+        "실례-",
+        "실례..테스트",
+        "ab--cd.com",
+        "실--례",
+        "xn--zzzzzz--",
+        "xn--ihqwcrb4cv8a8dqg056pqjye",
+        "a b",
+        "실〮례",
+        "É.com",
+        label64,
+        "a。",
+        "．b",
+        "cafe\u0301",
+        "a·l",
+        "l·",
+        "·l",
+        "α͵S",
+        "͵",
+        "׳ב",
+        "a׳",
+        "・",
+        "def・abc",
+        "ب٠۰",
+        "א0٠",
+        "0א",
+        "aא",
+        "0a.א",
+        "é.א",
+        "क‍ष",
+        "‌",
+        "x‌y",
+        "\u0903a",
+        "\u0300a",
+        "\u0488a",
+        "ـ",
+        "ொ",
+        "कै़्",
+        name253 + "b",
+        Repeated("é", 20),
+        Repeated("한", 14),
+        Repeated("é.", 3) + "é"}},
       {"ipv4",
        {"192.168.0.1", "0.0.0.0", "255.255.255.255", "10.20.30.199", "9.99.249.250"},
        {"127.0.0.0.1", "256.1.1.1", "127.0", "1.2.3", "01.2.3.4", "1.2.3.04", "1.2.3.4.", "a.b.c.d",
@@ -188,6 +291,7 @@ std::vector<Case> Cases() {
         "a:b//c",
         "http://h:",
         "http://[v1.x:y]/",
+        "http://[V1F.x]",
         "file:///etc/hosts",
         "x:?q",
         "x:#f",
@@ -224,15 +328,17 @@ std::vector<Case> Cases() {
        {"\\\\WINDOWS\\filëßåré", "#ƒräg\\mênt", "a b"}},
       {"uri-template",
        {"http://example.com/dictionary/{term:1}/{term}", "dictionary/{term:1}", "{+path}/here", "",
-        "{#x,hello}", "{/list*,path:4}", "{?q,lang}", "{&x.y}", "{a%20b}", "http://x/é", "{;x}"},
+        "{#x,hello}", "{/list*,path:4}", "{?q,lang}", "{&x.y}", "{a%20b}", "http://x/é", "{;x}",
+        "{v:9999}", "{%41.b}", "a'b"},
        {"http://example.com/dictionary/{term:1}/{term", "{}", "{=x}", "{x:0}", "{x,}", "a b", "}",
-        "{.}", "{x*y}", "{x..y}", "{{x}}", "<x>"}},
+        "{.}", "{x*y}", "{x..y}", "{{x}}", "<x>", "{v:10000}", "{v:01}", "{%4}", "{var=def}",
+        "{,+var}"}},
       {"json-pointer",
        {"", "/", "/foo", "/foo/0", "/a~1b", "/m~0n", "/ ", "/c%d", "/k\"l", "/i\\j", "/foo//bar",
         "/é"},
        {"foo", "#", "#/", "#a", "/~", "/~2", "/foo~", "0", "a/a", "/~~"}},
       {"relative-json-pointer",
-       {"0", "1", "10", "0#", "2#", "0/foo/bar", "1/a~1b", "12/", "0/"},
+       {"0", "1", "10", "0#", "2#", "0/foo/bar", "1/a~1b", "12/", "0/", "100", "101#"},
        {"", "/foo", "-1/a", "01", "0##", "1x", "+1", "#", "0/~"}},
       {"regex",
        {"",
@@ -255,11 +361,61 @@ std::vector<Case> Cases() {
         "\\bword\\b",
         "é",
         "a,b",
-        "[|&]"},
-       {"^(abc]",        "(",        ")",       "[",   "[]",     "*a", "a**",
-        "a{3,2}",        "a{2",      "{",       "}",   "a++",    "\\", "(?<x>a)",
-        "(?<=a)b",       "(?P<x>a)", "[z-a]",   "\\1", "\\p{L}", "(?", "a{10,9}",
-        "((((((a))))))", "^*",       "[\\d-a]", "\\a", "\\Z"}},
+        "[|&]",
+        "[]",
+        "[^]",
+        "\\cA[\\cz\\b]",
+        "(?<=a+)b(?<!c|d)",
+        "(?<name>x)",
+        "(?<n>a)\\k<n>",
+        "(a)(?<n>(?:b))?\\k<n>*\\1",
+        "(?<year>\\d{4})-(\\d\\d)",
+        "(a)\\1",
+        "(a)|(?:(b))(c)\\2\\1+0",
+        "[ -~][\\x00-\\x1f][\\u4e00-\\u9fa5]",
+        "[!-é]"},
+       {"^(abc]",
+        "(",
+        ")",
+        "[",
+        "[[]]]",
+        "*a",
+        "a**",
+        "a{3,2}",
+        "a{2",
+        "{",
+        "}",
+        "a++",
+        "\\",
+        "(?<=a)*",
+        "(?P<x>a)",
+        "[z-a]",
+        "\\1",
+        "\\p{L}",
+        "(?",
+        "a{10,9}",
+        "((((((a))))))",
+        "^*",
+        "[\\d-a]",
+        "\\a",
+        "\\Z",
+        "(?i)a",
+        "(?#x)a",
+        "(?<a",
+        "\\k<n>",
+        "(?<n>a)\\k<m>",
+        "(?<n>a)(?<n>b)",
+        "(?<1>a)",
+        "(a)\\2",
+        "(a)\\10",
+        "(a)\\11",
+        "(?:a)\\1",
+        "(?=(?:a))\\1",
+        "[\\x1f-\\x00]",
+        "(?P<n>a)(?P=n)",
+        "(?<n>a)\\k",
+        "[\\k<n>]",
+        "\\_"}},
   };
 }
 
@@ -314,10 +470,10 @@ TEST(FormatsTest, EveryIpv4OctetAndTime) {
     }
     EXPECT_FALSE(ipv4.Has("1.1.1.0" + octet));
   }
-  RegularLanguage time([](GrammarBuilder* b) { return EmitFormat(b, "time", {}); });
+  FormatMatcher time("time");
   char text[64];
   for (int a = 0; a < 100; ++a) {
-    for (int b = 0; b < 100; ++b) {
+    for (int b = a % 9; b < 100; b += 9) {
       std::snprintf(text, sizeof(text), "%02d:%02d:09Z", a, b);
       EXPECT_EQ(time.Has(text), a < 24 && b < 60) << text;
       std::snprintf(text, sizeof(text), "01:02:%02d+%02d:00", a, b);
@@ -335,6 +491,74 @@ TEST(FormatsTest, OnlyTheNamesOfTheDrafts) {
     GrammarBuilder builder;
     EXPECT_EQ(EmitFormat(&builder, name, {}).status().code(), StatusCode::kUnsupported);
   }
+}
+
+TEST(FormatsTest, EveryLeapSecond) {
+  FormatMatcher time("time");
+  char text[64];
+  constexpr int kDay = 24 * 60;
+  for (int offset = -kDay + 1; offset < kDay; offset += 13) {
+    for (int wrong : {0, 1, 60, -1}) {
+      int local = (2 * kDay - 1 + offset + wrong) % kDay, size = offset < 0 ? -offset : offset;
+      std::snprintf(text, sizeof(text), "%02d:%02d:60%c%02d:%02d", local / 60, local % 60,
+                    offset < 0 ? '-' : '+', size / 60, size % 60);
+      ASSERT_EQ(time.Has(text), wrong == 0) << text;
+    }
+  }
+}
+
+TEST(FormatsTest, OnlyARuleNestsRegexesWithoutBound) {
+  GrammarBuilder builder;
+  RuleId root = builder.AddRule("root");
+  builder.SetBody(root, EmitNestedRegex(&builder));
+  Recognizer recognizer(*builder.Finish(root));
+  const std::string deep = Repeated("(a|(?:", 20) + "x*" + Repeated(")+)?", 20);
+  EXPECT_TRUE(recognizer.Matches(deep + "\\\\1"));
+  EXPECT_FALSE(recognizer.Matches(deep + ")"));
+  EXPECT_FALSE(recognizer.Matches(deep + "\\\\2"));
+  EXPECT_FALSE(Recognizer(FormatGrammar("regex")).Matches(deep));
+  for (const Case& c : Cases()) {
+    if (c.format != std::string_view("regex")) continue;
+    for (const std::string& text : c.in) EXPECT_TRUE(recognizer.Matches(JsonBody(text))) << text;
+    for (const std::string& text : c.out) {
+      EXPECT_EQ(recognizer.Matches(JsonBody(text)), text == "((((((a))))))") << text;
+    }
+  }
+}
+
+TEST(FormatsTest, FormatsOfTheCallersOwn) {
+  JsonSchemaOptions options;
+  options.formats = {{"semver", "\\d+\\.\\d+\\.\\d+|(?i)next"}, {"date", "today|\\bnow\\b"}};
+  auto grammar = [&](std::string_view schema) {
+    StatusOr<Grammar> g = GrammarFromJsonSchema(schema, options);
+    EXPECT_TRUE(g.ok()) << g.status().message();
+    return *g;
+  };
+  Recognizer semver(grammar(R"({"type":"string","format":"semver"})"));
+  for (const char* in : {R"("1.20.3")", R"("\u0031.2.3")"}) EXPECT_TRUE(semver.Matches(in)) << in;
+  for (const char* out : {R"("v1.2.3")", R"("1.2.3-x")", R"("1.2")", R"("")"}) {
+    EXPECT_FALSE(semver.Matches(out)) << out;
+  }
+  // A name of the drafts means what the caller says.
+  Recognizer date(grammar(R"({"type":"string","format":"date"})"));
+  EXPECT_TRUE(date.Matches(R"("now")"));
+  EXPECT_FALSE(date.Matches(R"("2024-01-01")"));
+  Recognizer narrow(grammar(
+      R"({"type":"string","format":"semver","maxLength":6,"pattern":"^[1-9]","not":{"format":"date"}})"));
+  EXPECT_TRUE(narrow.Matches(R"("1.22.3")"));
+  EXPECT_FALSE(narrow.Matches(R"("1.22.33")"));
+  EXPECT_FALSE(narrow.Matches(R"("0.2.3")"));
+  Recognizer other(grammar(R"({"type":"string","not":{"format":"semver"}})"));
+  EXPECT_TRUE(other.Matches(R"("1.2")"));
+  EXPECT_FALSE(other.Matches(R"("1.2.3")"));
+
+  options.formats = {{"good", "a"}, {"bad", "a("}};
+  StatusOr<Grammar> bad = GrammarFromJsonSchema("{}", options);
+  ASSERT_FALSE(bad.ok());
+  EXPECT_EQ(bad.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(bad.status().message().find("formats: 'bad'"), std::string::npos)
+      << bad.status().message();
+  EXPECT_NE(bad.status().message().find("column 2"), std::string::npos) << bad.status().message();
 }
 
 }  // namespace

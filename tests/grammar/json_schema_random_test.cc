@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -19,7 +20,8 @@ using Json = nlohmann::ordered_json;
 // Draws schemas over the keys a, b, c and few small constants, so that keywords meet often.
 class SchemaMaker {
  public:
-  explicit SchemaMaker(uint32_t seed) : random_(seed) {}
+  // `hard`: with uniqueItems too, which mostly has no exact form.
+  explicit SchemaMaker(uint32_t seed, bool hard = false) : random_(seed), hard_(hard) {}
 
   Json Root() {
     Json schema = Schema(3);
@@ -72,6 +74,7 @@ class SchemaMaker {
         AddApplicator(&schema, depth - 1);
       }
     }
+    if (hard_ && Below(4) == 0) schema["uniqueItems"] = true;
     return schema;
   }
 
@@ -180,6 +183,7 @@ class SchemaMaker {
   }
 
   std::mt19937 random_;
+  bool hard_;
 };
 
 std::vector<Json> World() {
@@ -263,6 +267,213 @@ TEST_P(JsonSchemaRandom, AgreesWithTheValidator) {
   // What has no exact form is refused; that must stay rare.
   EXPECT_LE(refused, kSchemas / 30);
 }
+
+// Widening loses no valid value, be it for lack of an exact form or of steps; and where nothing is
+// left out, the grammar is exact.
+TEST_P(JsonSchemaRandom, WideningKeepsEveryValidValue) {
+  static const std::vector<Json> world = World();
+  int widened = 0;
+  JsonSchemaOptions options;
+  options.strict_mode = false;
+  options.widen = true;
+  SchemaMaker maker(GetParam() + 1000, true);
+  for (int i = 0; i < 60; ++i) {
+    Json schema = maker.Root();
+    Limits limits;
+    if (i % 3 == 1) limits.max_schema_steps = 40;
+    if (i % 3 == 2) limits.max_schema_steps = 400;
+    SCOPED_TRACE(schema.dump() + " with " + std::to_string(limits.max_schema_steps) + " steps");
+    JsonValidator validator(schema);
+    std::vector<SchemaWarning> warnings;
+    StatusOr<Grammar> grammar = GrammarFromJsonSchema(schema.dump(), options, limits, &warnings);
+    if (!grammar.ok()) {
+      if (grammar.status().code() == StatusCode::kUnsatisfiable) {
+        for (const Json& value : world) EXPECT_FALSE(validator.Valid(value)) << value;
+      } else {
+        EXPECT_NE(grammar.status().message().find("itself"), std::string::npos)
+            << grammar.status().message();
+      }
+      continue;
+    }
+    widened += !warnings.empty();
+    Recognizer recognizer(*grammar);
+    for (const Json& value : world) {
+      bool valid = validator.Valid(value);
+      if (validator.looped()) break;
+      if (!valid && !warnings.empty()) continue;
+      std::vector<std::string> texts = Orders(value);
+      bool accepted = std::any_of(texts.begin(), texts.end(),
+                                  [&](const std::string& t) { return recognizer.Matches(t); });
+      EXPECT_EQ(accepted, valid) << value;
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(widened, 5);
+}
+
+// Draws schemas of objects in which many cases meet: branches with and without a tag, chains of
+// conditions, many dependencies, many patterns.
+class CasesMaker {
+ public:
+  explicit CasesMaker(uint32_t seed) : random_(seed) {}
+
+  Json Root() {
+    Json schema;
+    switch (Below(5)) {
+      case 0:
+        schema = {{"oneOf", Branches()}};
+        break;
+      case 1:
+        schema = {{"not", {{Pick({"anyOf", "oneOf"}), Branches()}}}};
+        break;
+      case 2:
+        schema = {{"allOf", Conditions()}};
+        break;
+      case 3:
+        schema = Dependencies();
+        break;
+      case 4:
+        schema = {{"patternProperties", Patterns()}};
+        if (Below(2) != 0) schema["additionalProperties"] = Member();
+        if (Below(3) == 0) return {{"type", "object"}, {"not", schema}};
+        break;
+    }
+    // What is known besides comes before or around it.
+    if (Below(2) != 0) schema = {{"allOf", Json::array({schema})}};
+    if (Below(2) != 0) schema["required"] = Json::array({"t"});
+    if (Below(3) == 0) schema["properties"]["t"] = {{"enum", {"x", "y", "z"}}};
+    schema["type"] = "object";
+    return schema;
+  }
+
+  // An object of few members, with keys that the schemas speak of.
+  Json Value() {
+    Json value = Json::object();
+    if (Below(3) != 0) value["t"] = Pick({"x", "y", "z", "w"});
+    for (int i = Below(4); i > 0; --i) {
+      value[Pick({"a", "b", "c", "d", "ab", "ba", "e"})] =
+          Below(2) != 0 ? Json(Below(3)) : Json("x");
+    }
+    return value;
+  }
+
+ private:
+  int Below(int n) { return std::uniform_int_distribution<int>(0, n - 1)(random_); }
+  std::string Pick(std::initializer_list<const char*> list) {
+    return list.begin()[Below(static_cast<int>(list.size()))];
+  }
+  std::string Key() { return Pick({"a", "b", "c", "d"}); }
+  Json Member() {
+    switch (Below(5)) {
+      case 0:
+        return {{"type", "integer"}, {"description", std::to_string(Below(3))}};
+      case 1:
+        return {{"type", "string"}};
+      case 2:
+        return {{"enum", {0, "x"}}};
+      case 3:
+        return {{"not", {{"const", Below(2)}}}};
+      default:
+        return Below(2) != 0;
+    }
+  }
+  Json Tag() {
+    switch (Below(4)) {
+      case 0:
+        return {{"const", Pick({"x", "y", "z"})}};
+      case 1:
+        return {{"enum", {Pick({"x", "y"}), Pick({"z", "w"})}}};
+      case 2:
+        return {{"type", "string"}, {"pattern", Pick({"^x$", "^(x|z)$", "^y", "[xy]"})}};
+      default:
+        return {{"not", {{"enum", {Pick({"x", "y", "z"}), "w"}}}}};
+    }
+  }
+  Json Branches() {
+    Json list = Json::array();
+    int count = 3 + Below(4);
+    for (int i = 0; i < count; ++i) {
+      Json branch = {{"type", "object"}};
+      if (Below(4) != 0) branch["properties"]["t"] = Tag();
+      for (int j = Below(3); j > 0; --j) branch["properties"][Key()] = Member();
+      branch["required"] =
+          Below(4) == 0 ? Json::array() : Json::array({Pick({"t", "t", "a", "b"})});
+      if (Below(3) == 0) branch["additionalProperties"] = false;
+      list.push_back(branch);
+    }
+    return list;
+  }
+  Json Conditions() {
+    Json list = Json::array();
+    int count = 3 + Below(4);
+    for (int i = 0; i < count; ++i) {
+      Json c = {{"if", {{"properties", {{"t", Tag()}}}}},
+                {"then", {{"properties", {{Key(), Member()}}}}}};
+      if (Below(2) != 0) c["if"]["required"] = Json::array({"t"});
+      if (Below(3) == 0) c["else"] = {{"required", Json::array({Key()})}};
+      list.push_back(c);
+    }
+    return list;
+  }
+  Json Dependencies() {
+    Json schemas = Json::object(), names = Json::object();
+    for (const char* key : {"a", "b", "c", "d", "ab", "ba"}) {
+      if (Below(6) != 0) {
+        schemas[key] = {{"properties", {{Pick({"t", "t", "a"}), Tag()}}}};
+        if (Below(4) == 0) schemas[key] = Below(2) != 0;
+      }
+      if (Below(6) != 0) names[key] = Json::array({Pick({"a", "b", "t", "e"})});
+    }
+    if (Below(2) != 0) return {{"dependentRequired", names}};
+    return {{"dependentSchemas", schemas}};
+  }
+  Json Patterns() {
+    Json all = Json::object();
+    for (const char* p : {"^a", "^b", "^ab$", "^(ab|ba)$", "b$", "^a.$", "^c$", "^d", "[ae]", "^t$",
+                          "^(c|d)$", "^.$", "^..$"}) {
+      if (Below(3) != 0) all[p] = Member();
+    }
+    return all;
+  }
+
+  std::mt19937 random_;
+};
+
+class JsonSchemaCases : public testing::TestWithParam<uint32_t> {};
+
+TEST_P(JsonSchemaCases, AgreeWithTheValidator) {
+  constexpr int kSchemas = 40, kValues = 60;
+  int refused = 0;
+  JsonSchemaOptions options;
+  options.strict_mode = false;
+  CasesMaker maker(GetParam());
+  for (int i = 0; i < kSchemas; ++i) {
+    Json schema = maker.Root();
+    SCOPED_TRACE(schema.dump());
+    JsonValidator validator(schema);
+    StatusOr<Grammar> grammar = GrammarFromJsonSchema(schema.dump(), options);
+    bool none = grammar.status().code() == StatusCode::kUnsatisfiable;
+    if (!grammar.ok() && !none) {
+      EXPECT_EQ(grammar.status().code(), StatusCode::kUnsupported) << grammar.status().message();
+      ++refused;
+      continue;
+    }
+    std::optional<Recognizer> recognizer;
+    if (!none) recognizer.emplace(*grammar);
+    for (int j = 0; j < kValues; ++j) {
+      Json value = maker.Value();
+      bool accepted = false;
+      for (const std::string& text : Orders(value)) {
+        accepted = accepted || (recognizer && recognizer->Matches(text));
+      }
+      EXPECT_EQ(accepted, validator.Valid(value)) << value;
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_LE(refused, kSchemas / 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, JsonSchemaCases, testing::Range(1u, 7u));
 
 INSTANTIATE_TEST_SUITE_P(Seeds, JsonSchemaRandom, testing::Range(1u, 13u));
 

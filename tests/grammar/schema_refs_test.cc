@@ -171,6 +171,24 @@ TEST(Registry, ManyDocumentsInAChain) {
   EXPECT_TRUE(Compile(R"({"$ref":"urn:d0"})", registry).ok());
 }
 
+TEST(Registry, DepthIsThatOfAllDocuments) {
+  // With an indent values nest as deep as the documents say, one inside another, and 32 more.
+  auto nested = [](int depth, const std::string& inside) {
+    std::string out = inside;
+    for (int i = 0; i < depth; ++i) out = R"({"type":"array","items":)" + out + "}";
+    return out;
+  };
+  JsonSchemaOptions options;
+  options.any_whitespace = false;
+  options.indent = 0;
+  options.registry = {{"x:a", nested(30, R"({"$ref":"x:b"})")}, {"x:b", nested(30, "{}")}};
+  StatusOr<Grammar> grammar = GrammarFromJsonSchema(R"({"$ref":"x:a"})", options);
+  ASSERT_TRUE(grammar.ok()) << grammar.status().message();
+  std::string text = "1";
+  for (int i = 0; i < 61; ++i) text = "[\n" + text + "\n]";
+  EXPECT_TRUE(Recognizer(*grammar).Matches(text));
+}
+
 TEST(JsonDocument, FurtherTextsMoveNothing) {
   JsonDocument d = JsonDocument::Parse(R"({"a":[1,{"b":"\u00e9"}]})", {}).value();
   auto members = d.members(d.root());
@@ -256,33 +274,41 @@ TEST(MetaSchemas, EveryOneIsJsonUnderItsOwnUri) {
   EXPECT_EQ(MetaSchemaText("zzz"), "");
 }
 
-// The built-in meta-schemas that the caller's registry replaces, with uniqueItems left out.
-Texts MetaSchemasWithoutUniqueItems() {
-  Texts out;
-  for (std::string uri : {"http://json-schema.org/draft-07/schema",
-                          "https://json-schema.org/draft/2020-12/meta/validation"}) {
-    std::string text(MetaSchemaText(uri));
-    std::string what = R"("uniqueItems":true)";
-    for (size_t at; (at = text.find(what)) != std::string::npos;) {
-      text.replace(at, what.size(), R"("title":"")");
-    }
-    out[uri] = text;
+TEST(MetaSchemas, JudgeSchemas) {
+  for (std::string uri :
+       {"http://json-schema.org/draft-06/schema#", "http://json-schema.org/draft-07/schema#",
+        "https://json-schema.org/draft/2019-09/schema",
+        "https://json-schema.org/draft/2020-12/schema"}) {
+    Judges(R"({"$ref":")" + uri + "\"}", {},
+           {"true", "{}", R"({"minLength":1})", R"({"properties":{"a":{"not":{}}}})",
+            R"({"allOf":[{"minimum":1}]})", R"({"required":["a","b"]})"},
+           {"1", R"({"minLength":-1})", R"({"properties":{"a":{"not":{"minLength":-1}}}})",
+            R"({"allOf":[{"minimum":"1"}]})", R"({"allOf":[]})", R"({"required":["a","a"]})",
+            R"({"type":"any"})"});
   }
-  return out;
+  // That of draft 4 asks for an enum of different values, whatever they are.
+  EXPECT_EQ(ErrorOf(R"({"$ref":"http://json-schema.org/draft-04/schema#"})", {})
+                .find("http://json-schema.org/draft-04/schema#/properties/enum/uniqueItems: "),
+            0u);
+  Judges(R"({"$ref":"http://json-schema.org/draft-04/schema#/definitions/positiveInteger"})", {},
+         {"1"}, {"-1", "1.5"});
 }
 
-TEST(MetaSchemas, JudgeSchemas) {
-  Texts registry = MetaSchemasWithoutUniqueItems();
-  for (const char* schema : {R"({"$schema":"https://json-schema.org/draft/2020-12/schema",
-            "$ref":"https://json-schema.org/draft/2020-12/schema"})",
-                             R"({"$schema":"http://json-schema.org/draft-07/schema#",
-            "$ref":"http://json-schema.org/draft-07/schema#"})"}) {
-    Judges(schema, registry,
-           {"true", "{}", R"({"minLength":1})", R"({"$id":"a","properties":{"a":{"not":{}}}})",
-            R"({"allOf":[{"minimum":1},false]})"},
-           {"1", R"({"minLength":-1})", R"({"properties":{"a":{"not":{"minLength":-1}}}})",
-            R"({"allOf":[{"minimum":"1"}]})", R"({"allOf":[]})"});
-  }
+// The standard's own way to extend a meta-schema: a dynamic anchor of the same name.
+TEST(MetaSchemas, AreExtended) {
+  Judges(R"({"$schema":"https://json-schema.org/draft/2020-12/schema","$id":"http://e.x/strict",
+             "$dynamicAnchor":"meta","$ref":"https://json-schema.org/draft/2020-12/schema",
+             "propertyNames":{"not":{"const":"title"}}})",
+         {}, {R"({"not":{"minLength":1}})"}, {R"({"title":""})", R"({"not":{"title":""}})"});
+  Judges(R"({"$schema":"https://json-schema.org/draft/2019-09/schema","$id":"http://e.x/strict",
+             "$recursiveAnchor":true,"$ref":"https://json-schema.org/draft/2019-09/schema",
+             "propertyNames":{"not":{"const":"title"}}})",
+         {}, {R"({"not":{"minLength":1}})"}, {R"({"title":""})", R"({"not":{"title":""}})"});
+}
+
+TEST(MetaSchemas, TheRegistryComesFirst) {
+  Judges(R"({"$ref":"http://json-schema.org/draft-07/schema#"})",
+         {{"http://json-schema.org/draft-07/schema#", R"({"type":"null"})"}}, {"null"}, {"{}"});
 }
 
 // ---- Dynamic references ----

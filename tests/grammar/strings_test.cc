@@ -315,5 +315,29 @@ TEST(StringsTest, Errors) {
   EXPECT_EQ(bad.status().code(), StatusCode::kUnsupported);
 }
 
+// What no string can meet is found out without the automaton, which would go through all that the
+// parts allow.
+TEST(StringsTest, ClashesOfTextsAndLengths) {
+  GrammarBuilder builder;
+  auto emit = [&](std::vector<std::string> patterns, std::vector<std::string> not_patterns,
+                  int64_t min = 0) {
+    StringSet set;
+    set.min_length = min;
+    set.patterns = std::move(patterns);
+    set.not_patterns = std::move(not_patterns);
+    return *EmitStringBody(&builder, set, {});
+  };
+  EXPECT_EQ(emit({"a12"}, {"a1"}), builder.Nothing());
+  EXPECT_EQ(emit({"^x+a2"}, {"b", "[a|b]"}), builder.Nothing());
+  EXPECT_EQ(emit({"^....$", "b"}, {}, 10), builder.Nothing());
+  EXPECT_EQ(emit({"^.{3}$", "^.{5,}$"}, {}), builder.Nothing());
+  EXPECT_NE(emit({"a12"}, {"^a1"}), builder.Nothing());
+  EXPECT_NE(emit({"a12"}, {"a1$"}), builder.Nothing());
+  EXPECT_NE(emit({"a1"}, {"a12"}), builder.Nothing());
+  EXPECT_NE(emit({"a12|b"}, {"a1"}), builder.Nothing());
+  EXPECT_NE(emit({"(a12)?b"}, {"a1"}), builder.Nothing());
+  EXPECT_NE(emit({"^....$", "b"}, {}, 4), builder.Nothing());
+}
+
 }  // namespace
 }  // namespace grammask::internal

@@ -181,6 +181,10 @@ def test_schema_options(run, tmp_path):
     check = ("check", "--schema", "{}", "--text", "1")
     assert run(*check, "--registry", other, "--registry", f"x:a={other}")[0] == 0
     assert run(*check, "--format", "mine=[a=]+", "--on-unsupported", "widen")[0] == 0
+    hard = '{"properties": {"a": {"pattern": "(x)\\\\1"}}}'
+    code, out, err = run("check", "--schema", hard, "--text", "{}", "--on-unsupported", "widen")
+    assert code == 0 and err.startswith("warning: #/properties/a/pattern: widened: ")
+    assert run("check", "--schema", hard, "--text", "{}")[0] == 2
     other.write_text("{}")
     for arguments, message in [
         (("--registry", other), "has no $id; give its URI: --registry URI="),

@@ -1,5 +1,6 @@
 """Grammar: front ends and combinators, checked by what texts are accepted."""
 
+import itertools
 import json
 
 import pytest
@@ -69,6 +70,35 @@ def test_schema_options(options, good, bad):
     grammar = Grammar.from_json_schema(schema, **options)
     assert accepts(grammar, good)
     assert bad is None or not accepts(grammar, bad)
+
+
+def test_members_in_any_order():
+    schema = {
+        "type": "object",
+        "properties": {key: {"type": "integer"} for key in "abcd"},
+        "required": ["a", "c"],
+    }
+    any_order = Grammar.from_json_schema(schema, any_order=True)
+    in_order = Grammar.from_json_schema(schema)
+    for count in range(5):
+        for keys in itertools.permutations("abcd", count):
+            text = json.dumps({key: 1 for key in keys})
+            complete = {"a", "c"} <= set(keys)
+            assert accepts(any_order, text) == complete, text
+            assert accepts(in_order, text) == (complete and list(keys) == sorted(keys)), text
+    assert not accepts(any_order, '{"a": 1, "c": 1, "a": 1}')
+    assert not accepts(any_order, '{"a": 1, "c": 1, "\\u0061": 1}')
+    again = Grammar.from_ebnf(str(any_order))
+    assert accepts(again, '{"d": 1, "c": 1, "a": 1}') and not accepts(again, '{"d": 1, "c": 1}')
+
+
+def test_unique_items():
+    schema = {"type": "array", "items": {"type": ["number", "string"]}, "uniqueItems": True}
+    grammar = Grammar.from_json_schema(schema)
+    for text in ("[]", "[1, 2]", '["1", 1]', "[0.1, 1, 10]", '["a", "b", "ab"]'):
+        assert accepts(grammar, text), text
+    for text in ("[1, 1]", "[1, 2, 1.0]", "[10, 1e1]", '["a", "\\u0061"]', "[0, -0]"):
+        assert not accepts(grammar, text), text
 
 
 def test_combinators():

@@ -86,6 +86,27 @@ def test_no_warnings_without_widening(compiler):
     assert Grammar.from_json_schema({}, on_unsupported="widen").warnings == []
 
 
+HARD = {"properties": {"a": {"pattern": "(x)\\1", "maxLength": 3}, "b": {"type": "null"}}}
+
+
+def test_widening(compiler):
+    with pytest.raises(grammask.SchemaError):
+        Grammar.from_json_schema(HARD)
+    grammar = Grammar.from_json_schema(HARD, on_unsupported="widen")
+    (warning,) = grammar.warnings
+    assert isinstance(warning, grammask.SchemaWarning)
+    assert (warning.pointer, warning.keyword) == ("#/properties/a", "pattern")
+    assert "backreferences" in warning.reason
+    assert accepts(grammar, '{"a": "xyz", "b": null}')
+    assert not accepts(grammar, '{"a": "wxyz"}') and not accepts(grammar, '{"b": 1}')
+    assert compiler.compile_json_schema(HARD, on_unsupported="widen").warnings == [warning]
+    assert compiler.compile_grammar(grammar).warnings == [warning]
+    plain = Grammar.from_regex("a")
+    assert Grammar.union(plain, grammar).warnings == [warning]
+    assert Grammar.concat(grammar, plain, grammar).warnings == [warning, warning]
+    assert compiler.compile_json_schema({}, on_unsupported="widen").warnings == []
+
+
 def test_schema_warning_is_a_named_tuple():
     warning = grammask.SchemaWarning("#/a", "not", "why")
     assert warning == ("#/a", "not", "why")

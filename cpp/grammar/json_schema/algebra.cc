@@ -38,10 +38,21 @@ bool Within(const T& a, const T& b) {
 
 Status Algebra::Step(size_t amount) {
   steps_ += amount;
-  if (steps_ <= limits_.max_schema_steps) return {};
+  if (steps_ <= steps_end_) return {};
   return ResourceExhausted("combining its parts takes more than limits.max_schema_steps, " +
                            std::to_string(limits_.max_schema_steps) +
                            " steps; use fewer alternatives inside one another");
+}
+
+Algebra::Budget::Budget(Algebra* algebra, size_t steps)
+    : algebra_(*algebra), start_(algebra->steps_), outer_end_(algebra->steps_end_) {
+  if (steps == 0) return;
+  algebra_.steps_end_ = std::min(algebra_.limits_.max_schema_steps, start_ + steps);
+}
+
+Algebra::Budget::~Budget() {
+  algebra_.steps_end_ =
+      std::min(algebra_.limits_.max_schema_steps, outer_end_ + (algebra_.steps_ - start_));
 }
 
 // Adds one case to a union, leaving out what another case contains.
@@ -111,10 +122,12 @@ StatusOr<ValueSet> Algebra::Intersect(const ValueSet& a, const ValueSet& b) {
   GM_ASSIGN_OR_RETURN(out.strings, MeetAll(a.strings, b.strings));
   GM_ASSIGN_OR_RETURN(out.arrays, MeetAll(a.arrays, b.arrays));
   GM_ASSIGN_OR_RETURN(out.objects, MeetAll(a.objects, b.objects));
+  out.widened = a.widened | b.widened;
   return out;
 }
 
 Status Algebra::Unite(ValueSet* into, const ValueSet& other) {
+  into->widened |= other.widened;
   into->null |= other.null;
   into->false_value |= other.false_value;
   into->true_value |= other.true_value;

@@ -22,7 +22,11 @@ class Algebra {
   using KeyIn = std::function<StatusOr<bool>(ExprId, std::string_view)>;
 
   Algebra(ExprPool* pool, KeyPatterns* patterns, const Limits& limits, KeyIn key_in)
-      : pool_(*pool), patterns_(*patterns), limits_(limits), key_in_(std::move(key_in)) {}
+      : pool_(*pool),
+        patterns_(*patterns),
+        limits_(limits),
+        key_in_(std::move(key_in)),
+        steps_end_(limits.max_schema_steps) {}
 
   StatusOr<ValueSet> Intersect(const ValueSet& a, const ValueSet& b);
   Status Unite(ValueSet* into, const ValueSet& other);
@@ -51,6 +55,19 @@ class Algebra {
   bool SimplifyCount(ArraySet::Count* count, ArraySet* set);
   // Counts against limits.max_schema_steps.
   Status Step(size_t amount = 1);
+  // While it lives, so many steps may be taken, besides those of budgets inside it; 0: no bound of
+  // its own.
+  class Budget {
+   public:
+    Budget(Algebra* algebra, size_t steps);
+    ~Budget();
+    Budget(const Budget&) = delete;
+    Budget& operator=(const Budget&) = delete;
+
+   private:
+    Algebra& algebra_;
+    size_t start_, outer_end_;
+  };
 
  private:
   Status Outside(const NumberSet& set, std::vector<NumberSet>* out);
@@ -66,7 +83,7 @@ class Algebra {
   KeyPatterns& patterns_;
   const Limits& limits_;
   KeyIn key_in_;
-  size_t steps_ = 0;
+  size_t steps_ = 0, steps_end_;
 };
 
 }  // namespace grammask::internal

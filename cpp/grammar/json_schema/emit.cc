@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "grammar/json_schema/emit_containers.h"
+#include "grammar/json_schema/formats.h"
 
 namespace grammask::internal {
 namespace {
@@ -49,6 +50,8 @@ StatusOr<RuleId> SchemaEmitter::EmitRoot(ExprId expr) {
     tasks_.pop_back();
     current_ = task.expr;
     GM_ASSIGN_OR_RETURN(const ValueSet* set, normaliser_.Evaluate(task.expr));
+    // Documents may have been read meanwhile.
+    layout_.set_max_depth(normaliser_.tree().document().depth() + kFreeDepth);
     StatusOr<NodeId> body = Body(*set, task.depth);
     if (!body.ok()) return Located(body.status());
     builder_.SetBody(task.rule, *body);
@@ -77,12 +80,14 @@ StatusOr<NodeId> SchemaEmitter::Value(ExprId expr, int depth, std::string_view n
   auto known = values_.find(std::pair(expr, level));
   if (known != values_.end()) return NodeId{known->second};
   GM_ASSIGN_OR_RETURN(const ValueSet* set, normaliser_.Evaluate(expr));
+  normaliser_.MarkEmitted(expr);
   NodeId node;
   if (set->arrays.empty() && set->objects.empty()) {
     ExprId outer = std::exchange(current_, expr);
     StatusOr<NodeId> body = Body(*set, depth);
-    if (!body.ok()) return Located(body.status());
+    Status status = Located(body.status());
     current_ = outer;
+    GM_RETURN_IF_ERROR(status);
     node = *body;
   } else {
     RuleId rule = builder_.AddRule(expr == kAnything ? "value" : name);
@@ -96,11 +101,11 @@ StatusOr<NodeId> SchemaEmitter::Value(ExprId expr, int depth, std::string_view n
 StatusOr<NodeId> SchemaEmitter::Body(const ValueSet& set, int depth) {
   std::vector<NodeId> alternatives;
   for (const ObjectSet& o : set.objects) {
-    GM_ASSIGN_OR_RETURN(NodeId node, ObjectEmitter(this, o, depth).Run());
+    GM_ASSIGN_OR_RETURN(NodeId node, Case(o, depth));
     alternatives.push_back(node);
   }
   for (const ArraySet& a : set.arrays) {
-    GM_ASSIGN_OR_RETURN(NodeId node, ArrayEmitter(this, a, depth).Run());
+    GM_ASSIGN_OR_RETURN(NodeId node, Case(a, depth));
     alternatives.push_back(node);
   }
   GM_RETURN_IF_ERROR(AddScalars(set, &alternatives));
@@ -132,7 +137,7 @@ StatusOr<NodeId> SchemaEmitter::Numbers(const std::vector<NumberSet>& sets) {
       }
       continue;
     }
-    GM_ASSIGN_OR_RETURN(NodeId node, EmitNumbers(&builder_, set, limits_, spelling_));
+    GM_ASSIGN_OR_RETURN(NodeId node, Case(set));
     alternatives.push_back(node);
   }
   bool integer = sets.size() == 1 && sets[0].kind == NumberSet::Kind::kIntegers;
@@ -140,8 +145,14 @@ StatusOr<NodeId> SchemaEmitter::Numbers(const std::vector<NumberSet>& sets) {
 }
 
 StatusOr<NodeId> SchemaEmitter::String(const StringSet& set) {
-  GM_ASSIGN_OR_RETURN(NodeId body, EmitStringBody(&builder_, set, limits_));
   NodeId quote = builder_.Bytes("\"");
+  StringSet regex;
+  regex.formats = {"regex"};
+  if (set == regex) {  // meets nothing, so it need not be regular
+    if (!regex_) regex_ = EmitNestedRegex(&builder_);
+    return RuleFor(builder_.Sequence({quote, *regex_, quote}), "string");
+  }
+  GM_ASSIGN_OR_RETURN(NodeId body, Case(set));
   return RuleFor(builder_.Sequence({quote, body, quote}), "string");
 }
 

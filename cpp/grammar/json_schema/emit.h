@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,6 +43,13 @@ class SchemaEmitter {
   // or objects, else a rule whose body is made later.
   StatusOr<NodeId> Value(ExprId expr, int depth, std::string_view name);
   StatusOr<NodeId> Body(const ValueSet& set, int depth);
+  // One case; in widening, without the conditions that have no form (emit_widened.cc).
+  StatusOr<NodeId> Case(const ObjectSet& set, int depth);
+  StatusOr<NodeId> Case(const ArraySet& set, int depth);
+  StatusOr<NodeId> Case(const NumberSet& set);
+  StatusOr<NodeId> Case(const StringSet& set);
+  template <class T, class Emit>
+  StatusOr<NodeId> Relaxed(const T& set, const Status& why, const Emit& emit);
   Status AddScalars(const ValueSet& set, std::vector<NodeId>* alternatives);
   StatusOr<NodeId> Numbers(const std::vector<NumberSet>& sets);
   StatusOr<NodeId> String(const StringSet& set);
@@ -73,6 +81,7 @@ class SchemaEmitter {
   ExprId current_ = kAnything;  // whose rule is being made
   absl::flat_hash_map<std::pair<ExprId, int>, NodeId> values_;
   absl::flat_hash_map<NodeId, NodeId> rules_;  // by body
+  std::optional<NodeId> regex_;                // the text of format regex, once it is made
 };
 
 }  // namespace grammask::internal

@@ -85,6 +85,7 @@ StatusOr<NodeId> ArrayEmitter::WithoutPrefix() {
 StatusOr<std::optional<std::vector<ArrayEmitter::Literal>>> ArrayEmitter::Literals(ExprId expr) {
   std::optional<std::vector<Literal>> none;
   GM_ASSIGN_OR_RETURN(const ValueSet* set, e_.normaliser_.Evaluate(expr));
+  e_.normaliser_.MarkEmitted(expr);
   if (!set->arrays.empty() || !set->objects.empty()) return none;
   std::vector<Literal> out;
   auto add = [&](std::string identity, NodeId node) {
@@ -245,24 +246,25 @@ StatusOr<std::optional<int64_t>> ArrayEmitter::CountOf(const ArraySet& a, int de
 
 StatusOr<std::optional<int64_t>> ArrayEmitter::CountOf(const ObjectSet& o, int depth) {
   std::optional<int64_t> unknown;
-  if (!o.some.empty()) return unknown;
+  if (!o.some.empty() || !o.none.empty()) return unknown;
   const bool free = !o.closed && o.names == kAnything && o.groups.empty() && o.max == kUnbounded;
   if (free && o.rest == kAnything) return std::optional(kMany);
-  int64_t product = 1;
+  std::optional<int64_t> product = 1;
   int64_t required = 0;
   for (const ObjectSet::Named& n : o.named) {
     required += n.required;
     if (n.value == kNone || (o.closed && !n.declared && !n.required)) continue;
     GM_ASSIGN_OR_RETURN(std::optional<int64_t> count, CountOf(n.value, depth - 1));
-    if (count == kMany && o.max >= static_cast<int64_t>(o.named.size()))
-      return std::optional(kMany);
-    if (!count) return unknown;
-    product = std::min(kMany, product * (n.required ? *count : 1 + *count));
+    // One member of many values is enough, where it may be there.
+    const bool fits = n.required || o.max > required;
+    if (count == kMany && fits) return std::optional(kMany);
+    if (!count) product.reset();
+    if (product) product = std::min(kMany, *product * (n.required ? *count : 1 + *count));
   }
   const bool extras = o.rest != kNone && !o.closed;
   const bool counts = o.min > required || o.max < static_cast<int64_t>(o.named.size());
   if (extras || counts || !o.groups.empty() || o.names != kAnything) return unknown;
-  return std::optional(product);
+  return product;
 }
 
 // Elements that must all be different, and for which the position does not matter: each of a few
@@ -271,6 +273,7 @@ StatusOr<NodeId> ArrayEmitter::Unique() {
   if (!set_.some.empty()) return UniqueUnsupported("elements with contains beside them");
   if (!set_.prefix.empty()) return UniqueAfterPrefix();
   GM_ASSIGN_OR_RETURN(const ValueSet* set, e_.normaliser_.Evaluate(set_.rest));
+  e_.normaliser_.MarkEmitted(set_.rest);
   const bool compound = !set->arrays.empty() || !set->objects.empty();
   if (compound) {
     // While there are more values than were written, there is another one to write.

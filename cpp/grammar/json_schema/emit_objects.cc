@@ -6,9 +6,10 @@
 // (,b)? (,c)? end. The suffixes T share rules every few members, which keeps a thousand optional
 // properties linear. Bounds on the number of members need the count: states (member, count so far).
 // An extra key is any string but the named ones; where patterns have a say, each combination of
-// matching and not matching that leads to other values is a kind of extra member of its own.
+// matching and not matching that leads to other values is a kind of extra member of its own, where
+// some key can match so: of ^a, ^b and ^c there are three and "none", not eight.
 //
-// Tests: tests/grammar/json_schema_test.cc.
+// Tests: tests/grammar/json_schema_test.cc, json_schema_random_test.cc.
 #include <algorithm>
 
 #include "grammar/json_schema/emit_containers.h"
@@ -18,41 +19,63 @@ namespace {
 
 // Members between two shared suffixes.
 constexpr size_t kChunk = 16;
-// Patterns whose combinations are told apart for one object, and states of a counted object.
-constexpr size_t kMaxPatterns = 10;
+// Combinations of patterns that are told apart for one object, and states of a counted object.
+constexpr size_t kMaxCombinations = 1024;
 constexpr size_t kMaxCountStates = 200'000;
 
 // Which patterns must match, which must not; the others do not matter.
 struct Cube {
-  uint32_t match, no_match;
+  uint64_t match, no_match;
   friend bool operator==(Cube, Cube) = default;
 };
 
-// Covers the masks that have each value by as few conditions as is easily found. values[mask] is
-// the value of keys that match just the patterns in mask.
-std::vector<std::pair<Cube, ExprId>> CoverMasks(size_t patterns,
-                                                const std::vector<ExprId>& values) {
-  uint32_t all = (uint32_t{1} << patterns) - 1;
+// Keys that match just the patterns in `mask` have values in `value`.
+struct Kind {
+  uint64_t mask;
+  ExprId value;
+};
+
+// Covers the kinds of keys that have each value by as few conditions as is easily found. What keys
+// there can be is listed in `kinds`; conditions may cover others, too.
+std::vector<std::pair<Cube, ExprId>> CoverKinds(size_t patterns, const std::vector<Kind>& kinds) {
   std::vector<std::pair<Cube, ExprId>> out;
-  for (uint32_t mask = 0; mask <= all; ++mask) {
-    if (values[mask] == kNone) continue;
-    Cube cube{mask, all & ~mask};
-    auto covers = [&](Cube c, uint32_t m) { return (m & c.match) == c.match && !(m & c.no_match); };
+  auto covers = [](Cube c, uint64_t m) { return (m & c.match) == c.match && !(m & c.no_match); };
+  for (const Kind& kind : kinds) {
+    if (kind.value == kNone) continue;
+    uint64_t all = patterns == 64 ? ~uint64_t{0} : (uint64_t{1} << patterns) - 1;
+    Cube cube{kind.mask, all & ~kind.mask};
     bool covered = std::any_of(out.begin(), out.end(), [&](const auto& known) {
-      return known.second == values[mask] && covers(known.first, mask);
+      return known.second == kind.value && covers(known.first, kind.mask);
     });
     if (covered) continue;
     for (size_t bit = 0; bit < patterns; ++bit) {
-      Cube wider{cube.match & ~(uint32_t{1} << bit), cube.no_match & ~(uint32_t{1} << bit)};
-      bool same = true;
-      for (uint32_t m = 0; m <= all && same; ++m) {
-        same = !covers(wider, m) || values[m] == values[mask];
-      }
+      Cube wider{cube.match & ~(uint64_t{1} << bit), cube.no_match & ~(uint64_t{1} << bit)};
+      bool same = std::all_of(kinds.begin(), kinds.end(), [&](const Kind& other) {
+        return !covers(wider, other.mask) || other.value == kind.value;
+      });
       if (same) cube = wider;
     }
-    out.push_back({cube, values[mask]});
+    out.push_back({cube, kind.value});
   }
   return out;
+}
+
+// The sets of patterns that some key may match together, at least; none where there are too many.
+StatusOr<std::vector<uint64_t>> Combinations(KeyPatterns* patterns,
+                                             const std::vector<PatternId>& list) {
+  std::vector<uint64_t> masks = {0};
+  for (size_t i = 0; i < list.size(); ++i) {
+    uint64_t apart = 0;
+    for (size_t j = 0; j < i; ++j) {
+      GM_ASSIGN_OR_RETURN(bool disjoint, patterns->Disjoint(list[j], list[i]));
+      if (disjoint) apart |= uint64_t{1} << j;
+    }
+    for (size_t k = 0, n = masks.size(); k < n; ++k) {
+      if ((masks[k] & apart) == 0) masks.push_back(masks[k] | uint64_t{1} << i);
+    }
+    if (masks.size() > kMaxCombinations) return std::vector<uint64_t>();
+  }
+  return masks;
 }
 
 }  // namespace
@@ -82,7 +105,12 @@ StatusOr<bool> ObjectEmitter::FindMembers() {
   for (const ObjectSet::Named& n : set_.named) {
     bool possible = n.value != kNone && (n.required || n.declared || !set_.closed);
     if (possible && set_.names != kAnything) {
-      GM_ASSIGN_OR_RETURN(possible, e_.normaliser_.KeyIn(set_.names, n.key));
+      StatusOr<bool> named_well = e_.normaliser_.KeyIn(set_.names, n.key);
+      if (e_.normaliser_.MayLeaveOut(named_well.status())) {
+        e_.normaliser_.NoteEmitted(e_.current_, "propertyNames", named_well.status());
+        named_well = true;
+      }
+      GM_ASSIGN_OR_RETURN(possible, std::move(named_well));
     }
     NodeId node = builder_.Nothing();
     if (possible) {
@@ -125,17 +153,21 @@ StatusOr<std::vector<ObjectEmitter::Extra>> ObjectEmitter::Extras(uint32_t condi
     for (PatternId p : set_.none[i].match) index(p);
     for (PatternId p : set_.none[i].no_match) index(p);
   }
-  if (patterns.size() > kMaxPatterns) {
-    return Unsupported("patternProperties: " + std::to_string(patterns.size()) +
-                       " patterns that one object's keys may match in any combination are not "
-                       "supported; the most is " +
-                       std::to_string(kMaxPatterns));
+  std::vector<uint64_t> masks;
+  if (patterns.size() <= 64) {
+    GM_ASSIGN_OR_RETURN(masks, Combinations(&e_.normaliser_.patterns(), patterns));
   }
-  std::vector<ExprId> values(size_t{1} << patterns.size());
-  for (uint32_t mask = 0; mask < values.size(); ++mask) {
+  if (masks.empty()) {
+    return Unsupported("patternProperties: " + std::to_string(patterns.size()) +
+                       " patterns that one object's keys may match in more than " +
+                       std::to_string(kMaxCombinations) + " combinations are not supported");
+  }
+  std::vector<Kind> kinds;
+  kinds.reserve(masks.size());
+  for (uint64_t mask : masks) {
     auto matches = [&](PatternId p) { return (mask >> index(p) & 1) != 0; };
     // In strict mode a key must match a pattern of the schema's own.
-    bool open = !set_.closed || (mask & ((uint32_t{1} << declared) - 1)) != 0;
+    bool open = !set_.closed || (mask & ((uint64_t{1} << declared) - 1)) != 0;
     std::vector<ExprId> parts = {open ? set_.rest : kNone};
     auto meets = [&](const ObjectSet::Some* some) {
       return std::all_of(some->match.begin(), some->match.end(), matches) &&
@@ -154,10 +186,10 @@ StatusOr<std::vector<ObjectEmitter::Extra>> ObjectEmitter::Extras(uint32_t condi
       }
       if (!any) parts.push_back(g.rest);
     }
-    values[mask] = e_.normaliser_.pool().And(parts);
+    kinds.push_back({mask, e_.normaliser_.pool().And(parts)});
   }
   std::vector<Extra> extras;
-  for (const auto& [cube, value] : CoverMasks(patterns.size(), values)) {
+  for (const auto& [cube, value] : CoverKinds(patterns.size(), kinds)) {
     Extra extra{.value = value};
     for (size_t i = 0; i < patterns.size(); ++i) {
       if (cube.match >> i & 1) extra.match.push_back(patterns[i]);
@@ -191,6 +223,7 @@ Status ObjectEmitter::ExcludeNames(Extra* extra) {
 Status ObjectEmitter::RestrictNames(ExprId names, std::vector<Extra>* extras) {
   if (names == kAnything) return {};
   GM_ASSIGN_OR_RETURN(const ValueSet* set, e_.normaliser_.Evaluate(names));
+  e_.normaliser_.MarkEmitted(names);
   std::vector<Extra> out;
   for (const Extra& extra : *extras) {
     for (const StringSet& s : set->strings) {

@@ -66,7 +66,7 @@ size_t SizeOf(const EvaluatedKeys& seen) { return seen.names.size() + seen.patte
 size_t SizeOf(const EvaluatedElements& seen) { return seen.matching.size(); }
 
 // What the keywords of `schema` itself evaluate, but for unevaluatedProperties or unevaluatedItems.
-Status Own(const Schema& schema, ScopeId, Normaliser* n, EvaluatedKeys* own) {
+Status Own(const Schema& schema, Normaliser* n, ScopeId, EvaluatedKeys* own) {
   const JsonDocument& d = n->tree().document();
   own->all = schema.Has(Keyword::kAdditionalProperties);
   if (own->all) return {};
@@ -83,7 +83,7 @@ Status Own(const Schema& schema, ScopeId, Normaliser* n, EvaluatedKeys* own) {
   return {};
 }
 
-Status Own(const Schema& schema, ScopeId scope, Normaliser* n, EvaluatedElements* own) {
+Status Own(const Schema& schema, Normaliser* n, ScopeId scope, EvaluatedElements* own) {
   const JsonDocument& d = n->tree().document();
   std::optional<JsonId> prefix = schema.Get(Keyword::kPrefixItems);
   if (std::optional<JsonId> items = schema.Get(Keyword::kItems)) {
@@ -93,7 +93,7 @@ Status Own(const Schema& schema, ScopeId scope, Normaliser* n, EvaluatedElements
   if (own->all) return {};
   if (prefix) own->prefix = static_cast<int64_t>(d.elements(*prefix).size());
   // Under 2019-09 `contains` evaluates nothing.
-  if (schema.Has(Keyword::kContains) && n->tree().DraftAt(schema.node) != Draft::k2019) {
+  if (schema.Has(Keyword::kContains) && n->tree().draft(schema.node) != Draft::k2019) {
     GM_ASSIGN_OR_RETURN(ExprId expr, n->SchemaExpr(*schema.Get(Keyword::kContains), scope));
     own->all = expr == kAnything;
     if (expr != kNone) own->matching.push_back(expr);
@@ -353,7 +353,7 @@ StatusOr<std::vector<typename EvaluatedCases<T>::Case>> EvaluatedCases<T>::Split
     const Schema& schema, const std::vector<T>& whole) {
   const JsonDocument& d = n_.tree_.document();
   Cases cases(1);
-  GM_RETURN_IF_ERROR(Own(schema, scope_, &n_, &cases[0].seen));
+  GM_RETURN_IF_ERROR(Own(schema, &n_, scope_, &cases[0].seen));
   if (cases[0].seen.all) return cases;
   cases[0].sets = whole;
   GM_RETURN_IF_ERROR(n_.algebra_.Step(whole.size()));

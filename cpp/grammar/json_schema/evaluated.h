@@ -48,9 +48,9 @@ class EvaluatedCases {
 
   explicit EvaluatedCases(Normaliser* normaliser) : n_(*normaliser) {}
 
-  // The cases of `schema`, applied in `scope`, whose values are `whole` so far, without regard to
-  // its own unevaluatedProperties or unevaluatedItems. What it applies has been evaluated. Errors
-  // carry no place.
+  // The cases of `schema` inside `scope`, whose values are `whole` so far, without regard to its
+  // own unevaluatedProperties or unevaluatedItems. What it applies has been evaluated. Errors carry
+  // no place.
   StatusOr<std::vector<Case>> Of(const Schema& schema, ScopeId scope, const std::vector<T>& whole);
   // The values of `whole` whose keys or elements that `seen` does not hold are all in `value`.
   StatusOr<std::vector<T>> Restrict(std::vector<T> whole, const Seen& seen, ExprId value);
@@ -82,7 +82,7 @@ class EvaluatedCases {
   StatusOr<std::vector<T>> Meet(const std::vector<T>& a, const std::vector<T>& b);
 
   Normaliser& n_;
-  ScopeId scope_;  // of the schema at work
+  ScopeId scope_ = kNoScope;  // inside the schema at work
   absl::flat_hash_map<ExprId, const Cases*> known_;
   std::deque<Cases> kept_;
 };

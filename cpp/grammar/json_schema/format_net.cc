@@ -5,7 +5,7 @@
 // one or more of the eight: after three groups come ":" and a fourth, or "::" and at most four.
 //
 // Cost: a few dozen nodes. Sources: RFC 3986 and 3987 (uri, iri), RFC 4291 (ipv6), RFC 1123
-// (hostname), RFC 5890 to 5893 (idn-hostname), RFC 5321 and 6531 (email), RFC 6570 (uri-template).
+// (hostname), RFC 5321 and 6531 (email), RFC 6570 (uri-template).
 // Tested by tests/grammar/formats_test.cc.
 #include "grammar/json_schema/format_writer.h"
 
@@ -33,33 +33,6 @@ NodeId Label(FormatWriter& w) {
 
 NodeId Dotted(FormatWriter& w, NodeId label, int64_t min_more, int64_t max_more) {
   return w.Seq({label, w.Rep(w.Seq({w.Text("."), label}), min_more, max_more)});
-}
-
-// A label that is none of the reserved ones with hyphens in third and fourth place.
-NodeId UnreservedLabel(FormatWriter& w) {
-  NodeId a = w.In(kAlphanumeric), x = w.In("a-zA-Z0-9-"), dash = w.Text("-");
-  NodeId inner = w.Rep(x, 0, kMaxLabel - 5);
-  NodeId third_and_more =
-      w.Or({w.Seq({a, x, inner, a}), w.Seq({a, a}), w.Seq({dash, a, inner, a}), w.Seq({dash, a})});
-  return w.Seq({a, w.Opt(w.Or({a, w.Seq({x, a}), w.Seq({x, third_and_more})}))});
-}
-
-// Lower-case letters of scripts written from left to right that IDNA 2008 admits anywhere in a
-// label, and that no normalisation changes: Latin-1, Greek, Cyrillic, Armenian, Georgian, Thai,
-// Hiragana, Katakana, Han and Hangul.
-CodePointSet InternationalLetters() {
-  return CodePointSet{{0xDF, 0xF6},     {0xF8, 0xFF},     {0x3AC, 0x3CE},   {0x430, 0x45F},
-                      {0x561, 0x586},   {0x10D0, 0x10FA}, {0xE01, 0xE30},   {0x3041, 0x3094},
-                      {0x30A1, 0x30FA}, {0x3400, 0x4DBF}, {0x4E00, 0x9FFC}, {0xAC00, 0xD7A3}};
-}
-
-// Up to twelve characters, some beyond ASCII: as an A-label that never takes more than 63.
-NodeId InternationalLabel(FormatWriter& w) {
-  constexpr int kMaxCharacters = 12;
-  NodeId ends = w.In(FormatWriter::Set("a-z0-9").Union(InternationalLetters()));
-  NodeId second = w.Or({ends, w.Text("-")});
-  NodeId rest = w.Seq({second, w.Rep(ends, 0, kMaxCharacters - 3), ends});
-  return w.Seq({ends, w.Opt(w.Or({ends, rest}))});
 }
 
 // Up to so many groups, of which an IPv4 address at the end stands for two.
@@ -92,7 +65,7 @@ NodeId Authority(FormatWriter& w, const UriCharacters& characters) {
   NodeId address_characters = w.In(FormatWriter::Set(kUnreserved)
                                        .Union(FormatWriter::Set(kSubDelimiters))
                                        .Union(FormatWriter::Set(":")));
-  NodeId future = w.Seq({w.Text("v"), HexDigits(w, 1, 1), w.Star(HexDigits(w, 1, 1)), w.Text("."),
+  NodeId future = w.Seq({w.In("vV"), HexDigits(w, 1, 1), w.Star(HexDigits(w, 1, 1)), w.Text("."),
                          w.Plus(address_characters)});
   NodeId literal = w.Seq({w.Text("["), w.Or({WriteIpv6(w), future}), w.Text("]")});
   NodeId name = w.Star(characters.Path(w, ""));  // holds IPv4 addresses, too
@@ -135,28 +108,26 @@ NodeId WriteIpv6(FormatWriter& w) {
   return w.Or({w.Seq({group, rest}), w.Seq({w.Text("::"), Ipv6Tail(w, kGroups - 1)})});
 }
 
-NodeId WriteHostname(FormatWriter& w, bool international) {
-  NodeId any = w.Rep(w.In("a-zA-Z0-9.-"), 1, kMaxName);
-  if (!international) return w.b().And({Dotted(w, Label(w), 0, kUnbounded), any});
-  NodeId ascii = UnreservedLabel(w);
-  // Three labels of any kind are never too long.
-  return w.Or({w.b().And({Dotted(w, ascii, 0, kUnbounded), any}),
-               Dotted(w, w.Or({ascii, InternationalLabel(w)}), 0, 2)});
+NodeId WriteHostname(FormatWriter& w) {
+  NodeId any = w.In("a-zA-Z0-9.-");
+  NodeId encoded = w.Seq({w.Opt(w.Seq({w.Star(any), w.Text(".")})), w.In("xX"), w.In("nN"),
+                          w.Text("--"), w.b().AnyBytes()});
+  return w.b().And(
+      {Dotted(w, Label(w), 0, kUnbounded), w.Rep(any, 1, kMaxName), w.b().Not(encoded)});
 }
 
 NodeId WriteEmail(FormatWriter& w, bool international) {
-  CodePointSet beyond_ascii = international ? CodePointSet{{0xA0, 0x10FFFF}} : CodePointSet();
+  CodePointSet beyond_ascii = international ? CodePointSet{{0x80, 0x10FFFF}} : CodePointSet();
   CodePointSet atom = FormatWriter::Set("a-zA-Z0-9!#$%&'*+/=?^_`{|}~-").Union(beyond_ascii);
   NodeId dot_string = Dotted(w, w.Plus(w.In(atom)), 0, kUnbounded);
   CodePointSet plain{{0x20, 0x21}, {0x23, 0x5B}, {0x5D, 0x7E}};
   NodeId quoted_character = w.Or(
       {w.In(plain.Union(beyond_ascii)), w.Seq({w.Text("\\"), w.In(CodePointSet{{0x20, 0x7E}})})});
   NodeId quoted = w.Seq({w.Text("\""), w.Star(quoted_character), w.Text("\"")});
-  NodeId label = international ? w.Or({UnreservedLabel(w), InternationalLabel(w)}) : Label(w);
+  NodeId domain = international ? WriteIdnMailDomain(w) : Dotted(w, Label(w), 0, kUnbounded);
   NodeId literal = w.Seq(
       {w.Text("["), w.Or({WriteIpv4(w), w.Seq({w.Text("IPv6:"), WriteIpv6(w)})}), w.Text("]")});
-  return w.Seq(
-      {w.Or({dot_string, quoted}), w.Text("@"), w.Or({Dotted(w, label, 0, kUnbounded), literal})});
+  return w.Seq({w.Or({dot_string, quoted}), w.Text("@"), w.Or({domain, literal})});
 }
 
 NodeId WriteUri(FormatWriter& w, bool reference, bool international) {
@@ -189,8 +160,8 @@ NodeId WriteUriTemplate(FormatWriter& w) {
   characters = characters.Union(InternationalCharacters()).Union(PrivateCharacters());
   NodeId literal = w.Or({w.In(characters), PercentEncoded(w)});
   NodeId name_character = w.Or({w.In("a-zA-Z0-9_"), PercentEncoded(w)});
-  NodeId name = w.Seq({w.In("a-zA-Z0-9_"), w.Star(w.Seq({w.Opt(w.Text(".")), name_character}))});
-  NodeId prefix = w.Seq({w.Text(":"), w.In("1-9"), w.Rep(w.In("0-9"), 0, 2)});
+  NodeId name = w.Seq({name_character, w.Star(w.Seq({w.Opt(w.Text(".")), name_character}))});
+  NodeId prefix = w.Seq({w.Text(":"), w.In("1-9"), w.Rep(w.In("0-9"), 0, 3)});
   NodeId variable = w.Seq({name, w.Opt(w.Or({prefix, w.Text("*")}))});
   NodeId list = w.Seq({variable, w.Star(w.Seq({w.Text(","), variable}))});
   NodeId expression = w.Seq({w.Text("{"), w.Opt(w.In("+#./;?&")), list, w.Text("}")});

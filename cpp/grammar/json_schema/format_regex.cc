@@ -1,13 +1,17 @@
-// Format `regex`: regular expressions that ECMA-262 reads, as a regular language.
+// Format `regex`: regular expressions that ECMA-262 reads, as a language.
 //
-// Groups nest, so the whole language is not regular. This one holds the expressions whose groups
-// nest at most four deep, and of these the ones on whose meaning the dialects agree: literal
-// characters, classes, escapes, anchors, lookahead, groups with or without capture, and quantifiers
-// of which {n,m} has n <= m. For instance ^\s*(it|describe)\(['"]([^'"]+)['"]. It leaves out
-// backreferences, named groups, lookbehind, \u{..}, \p{..}, control escapes, and brackets or braces
-// that stand for themselves without a backslash.
+// Characters, classes, escapes, anchors, groups, lookahead and lookbehind, and quantifiers of which
+// {n,m} has n <= m: what the grammar of ECMA-262 reads without the laxity of its annex B and
+// without flags. For instance ^\s*(it|describe)\(['"]([^'"]+)['"]. Groups nest, so the whole is not
+// regular: `content` stands for what is in a group, a rule of its own where a grammar may recurse,
+// or the same language with one level less.
+//
+// A reference has to have its group, which no grammar can say of arbitrary names and numbers. So
+// \1 to \9 come after as many groups that are in no other, and \k<n> after the group n, whose name
+// is then one character, and which is the only named one; neither is inside of a group.
 //
 // Cost: some hundred nodes. Source: ECMA-262, 22.2.1. Tested by tests/grammar/formats_test.cc.
+#include <string>
 #include <vector>
 
 #include "grammar/json_schema/format_writer.h"
@@ -16,37 +20,53 @@ namespace grammask::internal {
 namespace {
 
 constexpr int kMaxGroupDepth = 4;
+constexpr std::string_view kSyntax = "\\^$.*+?()[]{}|";
+constexpr std::string_view kNameStart = "a-zA-Z_$";
 
 // What may follow a backslash inside and outside of brackets.
 NodeId Escape(FormatWriter& w) {
   NodeId hex = w.In("0-9a-fA-F");
-  NodeId itself = w.In("^$\\.*+?()[]{}|/-");
+  NodeId itself = w.In(CodePointSet{{' ', '/'}, {':', '@'}, {'[', '^'}, {'`', '`'}, {'{', '~'}});
   return w.Seq(
-      {w.Text("\\"), w.Or({w.In("dDsSwWnrtfv"), itself, w.Seq({w.Text("x"), w.Times(hex, 2)}),
-                           w.Seq({w.Text("u"), w.Times(hex, 4)})})});
+      {w.Text("\\"),
+       w.Or({w.In("dDsSwWnrtfv"), itself, w.Seq({w.Text("x"), w.Times(hex, 2)}),
+             w.Seq({w.Text("u"), w.Times(hex, 4)}), w.Seq({w.Text("c"), w.In("a-zA-Z")})})});
 }
 
-// Ranges within the digits, the upper-case and the lower-case letters.
+// From a character of ASCII to any greater or equal one, or between two \x or \u escapes of which
+// the second has a greater first digit.
 NodeId ClassRange(FormatWriter& w) {
   std::vector<NodeId> ranges;
-  for (std::string_view set :
-       {"0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"}) {
-    for (size_t i = 0; i < set.size(); ++i) {
-      ranges.push_back(w.Seq({w.Text(set.substr(i, 1)), w.Text("-"), w.In(set.substr(i))}));
-    }
+  CodePointSet ends = FormatWriter::Set("]\\-").Complement();
+  for (uint32_t c = ' '; c <= '~'; ++c) {
+    if (!ends.Has(c) || c == '^') continue;
+    NodeId last = w.In(ends.Intersect(CodePointSet{{c, 0x10FFFF}}));
+    ranges.push_back(w.Seq({w.In(CodePointSet::Of(c)), w.Text("-"), last}));
+  }
+  NodeId hex = w.In("0-9a-fA-F");
+  constexpr std::string_view kLower = "0123456789abcdef", kUpper = "0123456789ABCDEF";
+  for (size_t i = 0; i + 1 < kLower.size(); ++i) {
+    std::string first = {kLower[i], kUpper[i]};
+    std::string greater = std::string(kLower.substr(i + 1)) + std::string(kUpper.substr(i + 1));
+    auto range = [&](std::string_view letter, int more) {
+      NodeId begin = w.Text("\\" + std::string(letter)), rest = w.Times(hex, more);
+      return w.Seq({begin, w.In(first), rest, w.Text("-"), begin, w.In(greater), rest});
+    };
+    ranges.push_back(range("x", 1));
+    ranges.push_back(range("u", 3));
   }
   return w.b().Choice(ranges);
 }
 
-// Brackets with at least one member; a hyphen stands for itself only at either end.
+// A hyphen stands for itself only at either end.
 NodeId Class(FormatWriter& w) {
   NodeId first = w.In(FormatWriter::Set("]\\^-").Complement());
   NodeId later = w.In(FormatWriter::Set("]\\-").Complement());
-  NodeId any = w.Or({Escape(w), ClassRange(w)});
+  NodeId any = w.Or({Escape(w), w.Text("\\b"), ClassRange(w)});
   NodeId dash = w.Text("-");
   NodeId members = w.Or({w.Seq({dash, w.Star(w.Or({later, any}))}),
                          w.Seq({w.Or({first, any}), w.Star(w.Or({later, any})), w.Opt(dash)})});
-  return w.Seq({w.Text("["), w.Opt(w.Text("^")), members, w.Text("]")});
+  return w.Seq({w.Text("["), w.Opt(w.Text("^")), w.Opt(members), w.Text("]")});
 }
 
 NodeId Quantifier(FormatWriter& w) {
@@ -65,22 +85,91 @@ NodeId Quantifier(FormatWriter& w) {
   return w.Seq({w.Or({w.In("*+?"), braces}), w.Opt(w.Text("?"))});
 }
 
+class RegexWriter {
+ public:
+  explicit RegexWriter(FormatWriter& w)
+      : w_(w),
+        escape_or_class_(w.Or({w.Text("."), Escape(w), Class(w)})),
+        simple_(w.Or({w.In(FormatWriter::Set(kSyntax).Complement()), escape_or_class_})),
+        no_digit_(
+            w.Or({w.In(FormatWriter::Set(kSyntax).Union(FormatWriter::Set("0-9")).Complement()),
+                  escape_or_class_})),
+        anchor_(w.Or({w.In("^$|"), w.Seq({w.Text("\\"), w.In("bB")})})),
+        quantifier_(Quantifier(w)),
+        quantified_(w.Opt(quantifier_)) {}
+
+  // What a group may hold that holds no group itself.
+  NodeId Flat() { return w_.Star(w_.Or({w_.Seq({simple_, quantified_}), anchor_})); }
+
+  // What a group may hold, with `content` in the groups that it holds.
+  NodeId Content(NodeId content) {
+    return w_.Star(
+        w_.Or({w_.Seq({simple_, quantified_}), anchor_, Inert(content), Capture("(", content)}));
+  }
+
+  NodeId Whole(NodeId content) {
+    NodeId capture = Capture("(", content);
+    constexpr std::string_view kNumbers = "123456789";
+    NodeId numbered = Terms(content, capture, w_.Seq({w_.Text("\\"), w_.In(kNumbers)}));
+    for (size_t groups = kNumbers.size(); groups-- > 0;) {
+      NodeId reference = w_.Seq({w_.Text("\\"), w_.In(kNumbers.substr(0, groups))});
+      numbered = w_.Seq(
+          {Terms(content, w_.b().Nothing(), reference), w_.Opt(w_.Seq({capture, numbered}))});
+    }
+    NodeId plain = Terms(content, capture, w_.b().Nothing());
+    NodeId long_name = w_.Seq({w_.In(kNameStart), w_.Plus(w_.In("a-zA-Z0-9_$"))});
+    std::vector<NodeId> named = {w_.Seq({long_name, Capture(">", content), plain})};
+    const CodePointSet one_character = FormatWriter::Set(kNameStart);
+    for (CodePointRange range : one_character.ranges()) {
+      for (uint32_t c = range.lo; c <= range.hi; ++c) {
+        std::string name(1, static_cast<char>(c));
+        NodeId reference = w_.Or({w_.Text("\\k<" + name + ">"), w_.Text("\\1")});
+        named.push_back(
+            w_.Seq({w_.Text(name), Capture(">", content), Terms(content, capture, reference)}));
+      }
+    }
+    NodeId with_name = w_.Seq({Terms(content, Capture("(", content), w_.b().Nothing()),
+                               w_.Text("(?<"), w_.b().Choice(named)});
+    return w_.Or({numbered, with_name});
+  }
+
+ private:
+  NodeId Capture(std::string_view open, NodeId content) {
+    return w_.Seq({w_.Text(open), content, w_.Text(")"), quantified_});
+  }
+  // Groups that no number counts.
+  NodeId Inert(NodeId content) {
+    NodeId look = w_.Seq({w_.Text("(?"), w_.Opt(w_.Text("<")), w_.In("=!"), content, w_.Text(")")});
+    return w_.Or({Capture("(?:", content), look});
+  }
+  // Terms outside of groups, with some groups and references. No digit comes after a reference.
+  NodeId Terms(NodeId content, NodeId capture, NodeId reference) {
+    NodeId other = w_.Or({anchor_, Inert(content), capture});
+    NodeId after = w_.Or({quantifier_, w_.Seq({no_digit_, quantified_}), other});
+    NodeId references = w_.Plus(reference);
+    return w_.Seq(
+        {w_.Star(w_.Or({w_.Seq({simple_, quantified_}), other, w_.Seq({references, after})})),
+         w_.Opt(references)});
+  }
+
+  FormatWriter& w_;
+  NodeId escape_or_class_, simple_, no_digit_, anchor_, quantifier_, quantified_;
+};
+
 }  // namespace
 
 NodeId WriteRegex(FormatWriter& w) {
-  NodeId character = w.In(FormatWriter::Set("\\^$.*+?()[]{}|").Complement());
-  NodeId simple = w.Or({character, w.Text("."), Escape(w), Class(w)});
-  NodeId anchor = w.Or({w.In("^$"), w.Seq({w.Text("\\"), w.In("bB")})});
-  NodeId quantifier = w.Opt(Quantifier(w));
-  // From the innermost groups outwards.
-  NodeId terms = w.Star(w.Or({w.Seq({simple, quantifier}), anchor, w.Text("|")}));
-  for (int depth = 0; depth < kMaxGroupDepth; ++depth) {
-    NodeId group = w.Seq({w.Text("("), w.Opt(w.Text("?:")), terms, w.Text(")")});
-    NodeId lookahead = w.Seq({w.Text("(?"), w.In("=!"), terms, w.Text(")")});
-    terms =
-        w.Star(w.Or({w.Seq({w.Or({simple, group}), quantifier}), lookahead, anchor, w.Text("|")}));
-  }
-  return terms;
+  RegexWriter writer(w);
+  NodeId content = writer.Flat();
+  for (int depth = 1; depth < kMaxGroupDepth; ++depth) content = writer.Content(content);
+  return writer.Whole(content);
+}
+
+NodeId WriteNestedRegex(FormatWriter& w) {
+  RegexWriter writer(w);
+  RuleId content = w.b().AddRule("regex");
+  w.b().SetBody(content, writer.Content(w.b().Rule(content)));
+  return writer.Whole(w.b().Rule(content));
 }
 
 }  // namespace grammask::internal

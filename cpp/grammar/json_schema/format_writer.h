@@ -39,11 +39,14 @@ class FormatWriter {
 // Each writes one format (docs/json_schema_values.md).
 NodeId WriteIpv4(FormatWriter& w);
 NodeId WriteIpv6(FormatWriter& w);
-NodeId WriteHostname(FormatWriter& w, bool international);
+NodeId WriteHostname(FormatWriter& w);
+NodeId WriteIdnHostname(FormatWriter& w);
+NodeId WriteIdnMailDomain(FormatWriter& w);  // need not be normalised
 NodeId WriteEmail(FormatWriter& w, bool international);
 NodeId WriteUri(FormatWriter& w, bool reference, bool international);
 NodeId WriteUriTemplate(FormatWriter& w);
 NodeId WriteRegex(FormatWriter& w);
+NodeId WriteNestedRegex(FormatWriter& w);  // not regular: groups are rules
 
 // ucschar and iprivate of RFC 3987.
 CodePointSet InternationalCharacters();

@@ -3,13 +3,18 @@
 // Each format is written with builder calls, close to the grammar of its RFC, over characters in
 // any JSON spelling. Dates are exact: a month has its own last day, and February 29 goes with the
 // leap years of the Gregorian calendar only (years divisible by 4, and those by 100 only when by
-// 400), which are regular in the four digits of the year.
+// 400), which are regular in the four digits of the year. A leap second is 23:59:60 in UTC, which
+// ties the local hour and minute to those of the offset.
 //
 // Cost: a few microseconds. Sources: RFC 3339 (dates, times, durations of its appendix A), RFC 4122
 // (uuid), RFC 6901 (json-pointer) and its relative form. Tested by tests/grammar/formats_test.cc.
 #include "grammar/json_schema/formats.h"
 
+#include <string>
+#include <vector>
+
 #include "grammar/json_schema/format_writer.h"
+#include "grammar/regex.h"
 
 namespace grammask::internal {
 namespace {
@@ -51,10 +56,60 @@ NodeId HourMinute(FormatWriter& w) {
   return w.Seq({hour, w.Text(":"), w.In("0-5"), Digit(w)});
 }
 
-NodeId Time(FormatWriter& w) {
-  NodeId fraction = w.Opt(w.Seq({w.Text("."), w.Plus(Digit(w))}));
+NodeId Fraction(FormatWriter& w) { return w.Opt(w.Seq({w.Text("."), w.Plus(Digit(w))})); }
+
+// No leap second.
+NodeId PlainTime(FormatWriter& w) {
   NodeId offset = w.Or({w.In("Zz"), w.Seq({w.In("+-"), HourMinute(w)})});
-  return w.Seq({HourMinute(w), w.Text(":"), w.In("0-5"), Digit(w), fraction, offset});
+  return w.Seq({HourMinute(w), w.Text(":"), w.In("0-5"), Digit(w), Fraction(w), offset});
+}
+
+std::string TwoDigits(int number) {
+  return {static_cast<char>('0' + number / 10), static_cast<char>('0' + number % 10)};
+}
+
+// Local times that are 23:59:60 in UTC. Hours and minutes each go with those of the offset, so two
+// lists are met with each other: minute m goes with +(m+1) or -(59-m), hour h with +h or -(23-h),
+// but +0 minutes with minute 59 and with +(h+1). `east` are offsets above zero, where the local
+// date is the next one; the others are Z, zero and below.
+NodeId LeapSecond(FormatWriter& w, bool east) {
+  constexpr int kHours = 24, kMinutes = 60;
+  NodeId second = w.Seq({w.Text(":60"), Fraction(w)}), two = w.Times(Digit(w), 2);
+  NodeId not_zero = w.Or({w.Seq({w.In("1-9"), Digit(w)}), w.Seq({w.Text("0"), w.In("1-9")})});
+  NodeId colon = w.Text(":");
+  std::vector<NodeId> hours, minutes;
+  for (int h = 0; h < kHours; ++h) {
+    NodeId after;
+    if (east) {
+      NodeId whole = w.Text("+" + TwoDigits((h + 1) % kHours) + ":00");
+      NodeId other = w.Seq({w.Text("+" + TwoDigits(h) + ":"), not_zero});
+      after = h == kHours - 1 ? other : w.Or({whole, other});
+    } else {
+      after = w.Seq({w.Text("-" + TwoDigits(kHours - 1 - h) + ":"), two});
+      if (h == kHours - 1) after = w.Or({after, w.In("Zz"), w.Text("+00:00")});
+    }
+    hours.push_back(w.Seq({w.Text(TwoDigits(h) + ":"), two, second, after}));
+  }
+  for (int m = 0; m < kMinutes; ++m) {
+    NodeId after = east ? w.Seq({w.Text("+"), two, w.Text(":" + TwoDigits((m + 1) % kMinutes))})
+                        : w.Seq({w.Text("-"), two, w.Text(":" + TwoDigits(kMinutes - 1 - m))});
+    if (!east && m == kMinutes - 1) after = w.Or({after, w.In("Zz"), w.Text("+00:00")});
+    minutes.push_back(w.Seq({two, colon, w.Text(TwoDigits(m)), second, after}));
+  }
+  return w.b().And({w.b().Choice(hours), w.b().Choice(minutes)});
+}
+
+NodeId Time(FormatWriter& w) {
+  return w.Or({PlainTime(w), LeapSecond(w, false), LeapSecond(w, true)});
+}
+
+// Leap seconds are put at the end of June or December.
+NodeId DateTime(FormatWriter& w) {
+  NodeId last = w.Or({w.Text("-06-30"), w.Text("-12-31")});
+  NodeId next = w.Or({w.Text("-07-01"), w.Text("-01-01")});
+  NodeId t = w.In("Tt");
+  return w.Or({w.Seq({Date(w), t, PlainTime(w)}), w.Seq({Year(w), last, t, LeapSecond(w, false)}),
+               w.Seq({Year(w), next, t, LeapSecond(w, true)})});
 }
 
 NodeId Duration(FormatWriter& w) {
@@ -84,7 +139,7 @@ NodeId JsonPointer(FormatWriter& w) {
 }
 
 NodeId RelativeJsonPointer(FormatWriter& w) {
-  NodeId count = w.Or({w.Text("0"), w.Seq({w.Plus(w.In("1-9")), w.Opt(w.Text("0"))})});
+  NodeId count = w.Or({w.Text("0"), w.Seq({w.In("1-9"), w.Star(Digit(w))})});
   return w.Seq({count, w.Or({w.Text("#"), JsonPointer(w)})});
 }
 
@@ -96,12 +151,12 @@ struct Format {
 constexpr Format kFormats[] = {
     {"date", Date},
     {"time", Time},
-    {"date-time", [](FormatWriter& w) { return w.Seq({Date(w), w.In("Tt"), Time(w)}); }},
+    {"date-time", DateTime},
     {"duration", Duration},
     {"email", [](FormatWriter& w) { return WriteEmail(w, false); }},
     {"idn-email", [](FormatWriter& w) { return WriteEmail(w, true); }},
-    {"hostname", [](FormatWriter& w) { return WriteHostname(w, false); }},
-    {"idn-hostname", [](FormatWriter& w) { return WriteHostname(w, true); }},
+    {"hostname", WriteHostname},
+    {"idn-hostname", WriteIdnHostname},
     {"ipv4", WriteIpv4},
     {"ipv6", WriteIpv6},
     {"uri", [](FormatWriter& w) { return WriteUri(w, false, false); }},
@@ -146,6 +201,27 @@ StatusOr<NodeId> EmitFormat(GrammarBuilder* builder, std::string_view name, cons
   }
   FormatWriter writer(builder);
   return format->write(writer);
+}
+
+NodeId EmitNestedRegex(GrammarBuilder* builder) {
+  FormatWriter writer(builder);
+  return WriteNestedRegex(writer);
+}
+
+std::string PatternOfFormat(std::string_view regex) { return "^(?:" + std::string(regex) + ")$"; }
+
+Status CheckFormats(const std::map<std::string, std::string>& formats, const Limits& limits) {
+  for (const auto& [name, regex] : formats) {
+    GrammarBuilder builder(limits);
+    RegexOptions options;
+    options.encoding = RegexOptions::Encoding::kJsonString;
+    options.anchoring = RegexOptions::Anchoring::kWhole;
+    Status status = ParseRegex(regex, options, limits, &builder).status();
+    if (!status.ok()) {
+      return Status(status.code(), "formats: '" + name + "': " + status.message());
+    }
+  }
+  return Status();
 }
 
 }  // namespace grammask::internal

@@ -2,17 +2,27 @@
 //
 // A pattern is parsed to a regular node of JSON text at the first question, and the key, spelled
 // plainly, is matched against it (text_match.h); answers are kept. A constant number of hash
-// look-ups for a question asked before.
+// look-ups for a question asked before. Two patterns are disjoint when no text is left of both
+// after the same characters: ^a and ^b after the first. The search for one is bounded.
 //
 // Tests: tests/grammar/json_schema_test.cc.
 #include "grammar/json_schema/key_patterns.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "grammar/json_schema/text_match.h"
 #include "grammar/regex.h"
 
 namespace grammask::internal {
+namespace {
+
+// What may be left of two patterns before they count as overlapping.
+constexpr size_t kMaxResiduals = 200;
+
+}  // namespace
 
 PatternId KeyPatterns::Intern(std::string_view pattern) {
   auto [it, fresh] = ids_.try_emplace(pattern, PatternId(static_cast<uint32_t>(texts_.size())));
@@ -24,9 +34,7 @@ PatternId KeyPatterns::Intern(std::string_view pattern) {
   return it->second;
 }
 
-StatusOr<bool> KeyPatterns::Matches(PatternId pattern, std::string_view key) {
-  auto known = answers_.find(std::pair(pattern, key));
-  if (known != answers_.end()) return bool{known->second};
+StatusOr<NodeId> KeyPatterns::Parsed(PatternId pattern) {
   if (!parsed_[pattern.value]) {
     RegexOptions options;
     options.encoding = RegexOptions::Encoding::kJsonString;
@@ -35,10 +43,38 @@ StatusOr<bool> KeyPatterns::Matches(PatternId pattern, std::string_view key) {
                         ParseRegex(text(pattern), options, limits_, &builder_));
     parsed_[pattern.value] = true;
   }
-  GM_ASSIGN_OR_RETURN(bool matches,
-                      MatchesText(builder_, nodes_[pattern.value], JsonSpelling(key)));
+  return NodeId{nodes_[pattern.value]};
+}
+
+StatusOr<bool> KeyPatterns::Matches(PatternId pattern, std::string_view key) {
+  auto known = answers_.find(std::pair(pattern, key));
+  if (known != answers_.end()) return bool{known->second};
+  GM_ASSIGN_OR_RETURN(NodeId node, Parsed(pattern));
+  GM_ASSIGN_OR_RETURN(bool matches, MatchesText(builder_, node, JsonSpelling(key)));
   answers_[std::pair(pattern, key)] = matches;
   return bool{matches};
+}
+
+StatusOr<bool> KeyPatterns::Disjoint(PatternId a, PatternId b) {
+  if (a == b) return false;
+  if (b < a) std::swap(a, b);
+  auto [known, fresh] = disjoint_.try_emplace(std::pair(a, b), false);
+  if (!fresh) return bool{known->second};
+  GM_ASSIGN_OR_RETURN(NodeId in_a, Parsed(a));
+  GM_ASSIGN_OR_RETURN(NodeId in_b, Parsed(b));
+  if (!language_) language_.emplace(RegexOptions::Encoding::kJsonString, &builder_);
+  std::vector<NodeId> seen = {language_->And(in_a, in_b)};
+  absl::flat_hash_set<NodeId> known_rests(seen.begin(), seen.end());
+  for (size_t i = 0; i < seen.size(); ++i) {
+    if (language_->Nullable(seen[i]) || seen.size() > kMaxResiduals) return false;
+    for (const CharLanguage::Residual& r : language_->Residuals(seen[i])) {
+      if (r.rest == builder_.Nothing() || !known_rests.insert(r.rest).second) continue;
+      seen.push_back(r.rest);
+    }
+    if (!language_->Charge(1)) return false;
+  }
+  disjoint_[std::pair(a, b)] = true;
+  return true;
 }
 
 StatusOr<bool> KeyPatterns::Contains(const StringSet& set, std::string_view value) {

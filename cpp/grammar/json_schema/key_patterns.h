@@ -2,6 +2,8 @@
 #ifndef GRAMMASK_GRAMMAR_JSON_SCHEMA_KEY_PATTERNS_H_
 #define GRAMMASK_GRAMMAR_JSON_SCHEMA_KEY_PATTERNS_H_
 
+#include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "base/status.h"
 #include "grammar/ast.h"
 #include "grammar/json_schema/value_set.h"
+#include "grammar/regex_language.h"
 
 namespace grammask::internal {
 
@@ -25,10 +28,14 @@ class KeyPatterns {
 
   // Whether the pattern is found in `key`. Errors are those of ParseRegex.
   StatusOr<bool> Matches(PatternId pattern, std::string_view key);
+  // True only where no key matches both.
+  StatusOr<bool> Disjoint(PatternId a, PatternId b);
   // Whether `value` is in `set`, patterns and formats included.
   StatusOr<bool> Contains(const StringSet& set, std::string_view value);
 
  private:
+  StatusOr<NodeId> Parsed(PatternId pattern);
+
   GrammarBuilder& builder_;
   const Limits& limits_;
   std::vector<std::string_view> texts_;
@@ -36,6 +43,8 @@ class KeyPatterns {
   std::vector<bool> parsed_;
   absl::flat_hash_map<std::string_view, PatternId> ids_;
   absl::flat_hash_map<std::pair<PatternId, std::string_view>, bool> answers_;
+  std::optional<CharLanguage> language_;  // made when two patterns are first compared
+  absl::flat_hash_map<std::pair<PatternId, PatternId>, bool> disjoint_;
 };
 
 }  // namespace grammask::internal

@@ -21,6 +21,7 @@ class Layout {
   bool depends_on_depth() const { return indent_.has_value(); }
   // Whether a container at `depth` may hold something.
   bool may_nest(int depth) const { return !depends_on_depth() || depth < max_depth_; }
+  void set_max_depth(int depth) { max_depth_ = depth; }
 
   // A container between `open` and `close`: empty if `may_be_empty`, or with `content`, which ends
   // in Close(depth, close). `depth` is that of the container.

@@ -47,7 +47,10 @@ Normaliser::Normaliser(SchemaTree* tree, KeyPatterns* patterns, const Limits& li
       options_(options),
       algebra_(&pool_, patterns, limits,
                [this](ExprId expr, std::string_view key) { return KeyIn(expr, key); }),
-      expr_of_node_(tree->document().size(), kUnknown) {}
+      expr_of_node_(tree->document().size(), kUnknown),
+      unknown_(ValueSet::All()) {
+  unknown_.widened = kTypeAll;
+}
 
 ExprId& Normaliser::ExprOfNode(JsonId node, ScopeId scope) {
   if (scope != kNoScope) {
@@ -59,6 +62,7 @@ ExprId& Normaliser::ExprOfNode(JsonId node, ScopeId scope) {
 
 StatusOr<ExprId> Normaliser::SchemaExpr(JsonId node, ScopeId scope) {
   scope = tree_.Enter(scope, node);
+  const ScopeId outer = scope;
   if (ExprId known = ExprOfNode(node, scope); known.value < kFollowing.value) return known;
   std::vector<std::pair<JsonId, ScopeId>> path;
   ExprId found = kUnknown;
@@ -105,6 +109,8 @@ StatusOr<ExprId> Normaliser::SchemaExpr(JsonId node, ScopeId scope) {
     at = *next;
   }
   for (auto [at, in] : path) ExprOfNode(at, in) = error.ok() ? found : kUnknown;
+  // In widening the schema is left as it is, and found to have no form when it is evaluated.
+  if (MayLeaveOut(error)) return pool_.Schema(node, outer);
   if (!error.ok()) return error;
   return found;
 }
@@ -142,7 +148,8 @@ StatusOr<std::vector<ExprId>> Normaliser::PartsOf(ExprId expr) {
   return parts;
 }
 
-Status Normaliser::PartsOfSchema(const Schema& schema, ScopeId scope, std::vector<ExprId>* parts) {
+Status Normaliser::PartsOfSchema(const Schema& schema, ScopeId scope, std::vector<ExprId>* parts,
+                                 bool inner) {
   const JsonDocument& d = tree_.document();
   auto add = [&](JsonId node) -> Status {
     GM_ASSIGN_OR_RETURN(ExprId expr, SchemaExpr(node, scope));
@@ -151,12 +158,21 @@ Status Normaliser::PartsOfSchema(const Schema& schema, ScopeId scope, std::vecto
   };
   for (Keyword k : {Keyword::kRef, Keyword::kDynamicRef, Keyword::kRecursiveRef}) {
     if (!schema.Has(k)) continue;
-    GM_ASSIGN_OR_RETURN(JsonId target, tree_.Resolve(schema, k, scope));
-    GM_RETURN_IF_ERROR(add(target));
+    StatusOr<JsonId> target = tree_.Resolve(schema, k, scope);
+    if (MayLeaveOut(target.status())) continue;
+    GM_RETURN_IF_ERROR(target.status());
+    GM_RETURN_IF_ERROR(add(*target));
   }
   for (Keyword k : {Keyword::kAllOf, Keyword::kAnyOf, Keyword::kOneOf}) {
     if (!schema.Has(k)) continue;
-    for (JsonId e : d.elements(*schema.Get(k))) GM_RETURN_IF_ERROR(add(e));
+    for (JsonId e : d.elements(*schema.Get(k))) {
+      GM_RETURN_IF_ERROR(add(e));
+      if (k != Keyword::kAllOf || inner) continue;
+      GM_ASSIGN_OR_RETURN(const Schema* within, Inline(scope, parts->back()));
+      if (within == nullptr) continue;
+      parts->pop_back();
+      GM_RETURN_IF_ERROR(PartsOfSchema(*within, scope, parts, true));
+    }
   }
   if (schema.Has(Keyword::kNot)) GM_RETURN_IF_ERROR(add(*schema.Get(Keyword::kNot)));
   // An `if` alone says nothing but what it evaluates.
@@ -175,6 +191,18 @@ Status Normaliser::PartsOfSchema(const Schema& schema, ScopeId scope, std::vecto
   return {};
 }
 
+StatusOr<const Schema*> Normaliser::Inline(ScopeId scope, ExprId expr) {
+  const Schema* none = nullptr;
+  if (options_.widen || tree_.has_unevaluated()) return none;  // both ask about it for itself
+  if (pool_.kind(expr) != ExprKind::kSchema || pool_.scope(expr) != scope) return none;
+  GM_ASSIGN_OR_RETURN(const Schema* schema, tree_.Read(pool_.node(expr)));
+  for (Keyword k : {Keyword::kOneOf, Keyword::kNot, Keyword::kIf, Keyword::kDependentRequired,
+                    Keyword::kDependentSchemas, Keyword::kDependencies}) {
+    if (schema->Has(k)) return schema;
+  }
+  return none;
+}
+
 StatusOr<const ValueSet*> Normaliser::Evaluate(ExprId root) {
   if (const ValueSet* known = SlotOf(root).set) return known;
   ++level_;
@@ -185,9 +213,11 @@ StatusOr<const ValueSet*> Normaliser::Evaluate(ExprId root) {
     return status;
   };
   auto push = [&](ExprId expr) -> Status {
-    GM_ASSIGN_OR_RETURN(std::vector<ExprId> parts, PartsOf(expr));
+    StatusOr<std::vector<ExprId>> parts = PartsOf(expr);
+    if (MayLeaveOut(parts.status())) parts = std::vector<ExprId>();
+    GM_RETURN_IF_ERROR(parts.status());
     SlotOf(expr).busy = level_;
-    stack.push_back({expr, std::move(parts)});
+    stack.push_back({expr, *std::move(parts)});
     return {};
   };
   if (Status s = push(root); !s.ok()) return fail(std::move(s));
@@ -207,6 +237,7 @@ StatusOr<const ValueSet*> Normaliser::Evaluate(ExprId root) {
     }
     StatusOr<ValueSet> set = Combine(f.expr);
     if (!set.ok()) return fail(set.status());
+    set->widened &= set->types();
     sets_.push_back(*std::move(set));
     Slot& slot = SlotOf(f.expr);
     slot.set = &sets_.back();
@@ -234,6 +265,14 @@ Status Normaliser::AtNearestSchema(ExprId expr, const Status& status) const {
 }
 
 StatusOr<ValueSet> Normaliser::Combine(ExprId expr) {
+  StatusOr<ValueSet> set = CombineExactly(expr);
+  if (MayLeaveOut(set.status())) return Widened(expr, set.status());
+  return set;
+}
+
+StatusOr<ValueSet> Normaliser::CombineExactly(ExprId expr) {
+  // A schema's keywords have budgets of their own.
+  Algebra::Budget budget(&algebra_, pool_.kind(expr) == ExprKind::kSchema ? 0 : Share());
   switch (pool_.kind(expr)) {
     case ExprKind::kTrue:
       return ValueSet::All();
@@ -259,6 +298,7 @@ StatusOr<ValueSet> Normaliser::Combine(ExprId expr) {
       return set;
     }
     case ExprKind::kNot: {
+      if (options_.widen) return CombineAnd(expr);
       StatusOr<ValueSet> set = Complement(Known(pool_.parts(expr)[0]));
       if (!set.ok()) return AtNearestSchema(expr, set.status());
       return set;
@@ -270,18 +310,38 @@ StatusOr<ValueSet> Normaliser::Combine(ExprId expr) {
 StatusOr<ValueSet> Normaliser::CombineAnd(ExprId expr) {
   std::optional<ValueSet> set;
   std::vector<ExprId> parts(pool_.parts(expr).begin(), pool_.parts(expr).end());
+  if (pool_.kind(expr) == ExprKind::kNot) parts = {expr};
+  if (parts.size() > 2 && !options_.widen) {
+    // One condition more than on a set that is known.
+    ExprId last = parts.back();
+    ExprId before = pool_.And(std::span(parts).first(parts.size() - 1));
+    if (const ValueSet* known = SlotOf(before).set) {
+      if (pool_.kind(last) == ExprKind::kNot) return Subtract(*known, Known(pool_.parts(last)[0]));
+      return Intersect(*known, Known(last));
+    }
+  }
   for (ExprId p : parts) {
     if (pool_.kind(p) == ExprKind::kNot) continue;
     if (!set) {
       set = Known(p);
     } else {
-      GM_ASSIGN_OR_RETURN(set, Intersect(*set, Known(p)));
+      StatusOr<ValueSet> both = Intersect(*set, Known(p));
+      if (MayLeaveOut(both.status())) {
+        Note(expr, NearestSchema(p).value_or(tree_.document().root()), "allOf", both.status());
+        set->widened = kTypeAll;
+        continue;
+      }
+      GM_ASSIGN_OR_RETURN(set, std::move(both));
     }
   }
   if (!set) set = ValueSet::All();
   for (ExprId p : parts) {
     if (pool_.kind(p) != ExprKind::kNot) continue;
-    GM_ASSIGN_OR_RETURN(set, Subtract(*set, Known(pool_.parts(p)[0])));
+    Status left_out;
+    GM_ASSIGN_OR_RETURN(set, Subtract(*set, Known(pool_.parts(p)[0]), &left_out));
+    if (!left_out.ok()) {
+      Note(expr, NearestSchema(p).value_or(tree_.document().root()), "not", left_out);
+    }
   }
   return *std::move(set);
 }
@@ -363,6 +423,9 @@ StatusOr<bool> Normaliser::KeyIn(ExprId expr, std::string_view key) {
   }
   for (const StringSet& s : set->strings) {
     GM_ASSIGN_OR_RETURN(bool holds, patterns_.Contains(s, key));
+    if (holds && (set->widened & kTypeString)) {
+      return Unsupported("whether a name is admitted is not known, as propertyNames was widened");
+    }
     if (holds) return true;
   }
   return false;
@@ -406,17 +469,75 @@ template StatusOr<std::vector<ArraySet>> Normaliser::SubtractCases(std::vector<A
 template StatusOr<std::vector<ObjectSet>> Normaliser::SubtractCases(std::vector<ObjectSet>,
                                                                     const std::vector<ObjectSet>&);
 
-StatusOr<ValueSet> Normaliser::Subtract(const ValueSet& a, const ValueSet& b) {
+StatusOr<ValueSet> Normaliser::Subtract(const ValueSet& a, const ValueSet& b, Status* left_out) {
   ValueSet out;
-  out.null = a.null && !b.null;
-  out.false_value = a.false_value && !b.false_value;
-  out.true_value = a.true_value && !b.true_value;
-  GM_ASSIGN_OR_RETURN(out.numbers, SubtractCases(a.numbers, b.numbers));
-  GM_ASSIGN_OR_RETURN(out.strings, SubtractCases(a.strings, b.strings));
-  GM_ASSIGN_OR_RETURN(out.arrays, SubtractCases(a.arrays, b.arrays));
-  GM_ASSIGN_OR_RETURN(out.objects, SubtractCases(a.objects, b.objects));
+  out.widened = a.widened;
+  auto scalar = [&](bool ValueSet::*value, TypeBit type) {
+    bool loose = (b.widened & type) && a.*value && b.*value;
+    if (loose) {
+      out.widened |= type;
+      if (left_out != nullptr) *left_out = Unsupported("what was widened cannot be subtracted");
+    }
+    out.*value = a.*value && (loose || !(b.*value));
+  };
+  scalar(&ValueSet::null, kTypeNull);
+  scalar(&ValueSet::false_value, kTypeBoolean);
+  scalar(&ValueSet::true_value, kTypeBoolean);
+  auto cases = [&](auto member, TypeBit type) -> Status {
+    Status why;
+    GM_ASSIGN_OR_RETURN(out.*member, SubtractLoosely(a.*member, b.*member, b.widened & type, &why));
+    if (why.ok()) return {};
+    out.widened |= type;
+    if (left_out != nullptr) *left_out = std::move(why);
+    return {};
+  };
+  GM_RETURN_IF_ERROR(cases(&ValueSet::numbers, kTypeNumber));
+  GM_RETURN_IF_ERROR(cases(&ValueSet::strings, kTypeString));
+  GM_RETURN_IF_ERROR(cases(&ValueSet::arrays, kTypeArray));
+  GM_RETURN_IF_ERROR(cases(&ValueSet::objects, kTypeObject));
   return out;
 }
+
+template <class T>
+StatusOr<std::vector<T>> Normaliser::SubtractLoosely(std::vector<T> a, const std::vector<T>& b,
+                                                     bool loose, Status* left_out) {
+  if (!options_.widen) return SubtractCases(std::move(a), b);
+  for (const T& minus : b) {
+    bool touched = false;
+    for (const T& x : a) {
+      StatusOr<bool> disjoint = Disjoint(x, minus);
+      if (!disjoint.ok() && !MayLeaveOut(disjoint.status())) return disjoint.status();
+      touched = touched || !disjoint.ok() || !*disjoint;
+    }
+    if (!touched) continue;
+    if (loose) {
+      *left_out = Unsupported("what was widened cannot be subtracted");
+      continue;
+    }
+    StatusOr<std::vector<T>> rest = SubtractCases(a, std::vector<T>{minus});
+    if (rest.ok()) {
+      a = *std::move(rest);
+    } else if (MayLeaveOut(rest.status())) {
+      *left_out = rest.status();
+    } else {
+      return rest.status();
+    }
+  }
+  return a;
+}
+
+template StatusOr<std::vector<NumberSet>> Normaliser::SubtractLoosely(std::vector<NumberSet>,
+                                                                      const std::vector<NumberSet>&,
+                                                                      bool, Status*);
+template StatusOr<std::vector<StringSet>> Normaliser::SubtractLoosely(std::vector<StringSet>,
+                                                                      const std::vector<StringSet>&,
+                                                                      bool, Status*);
+template StatusOr<std::vector<ArraySet>> Normaliser::SubtractLoosely(std::vector<ArraySet>,
+                                                                     const std::vector<ArraySet>&,
+                                                                     bool, Status*);
+template StatusOr<std::vector<ObjectSet>> Normaliser::SubtractLoosely(std::vector<ObjectSet>,
+                                                                      const std::vector<ObjectSet>&,
+                                                                      bool, Status*);
 
 StatusOr<bool> Normaliser::Disjoint(const NumberSet& a, const NumberSet& b) {
   return internal::Disjoint(a, b);

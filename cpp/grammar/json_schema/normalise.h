@@ -3,6 +3,7 @@
 #define GRAMMASK_GRAMMAR_JSON_SCHEMA_NORMALISE_H_
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,11 +17,16 @@
 #include "grammar/json_schema/key_patterns.h"
 #include "grammar/json_schema/schema_tree.h"
 #include "grammar/json_schema/value_set.h"
+#include "grammask/schema_warning.h"
 
 namespace grammask::internal {
 
 struct NormaliserOptions {
   bool strict = false;  // sets are closed where their schema does not speak of others
+  // What has no exact form is left out, so that sets may be too large, and noted.
+  bool widen = false;
+  // JsonSchemaOptions::formats, or none. Must outlive the normaliser.
+  const std::map<std::string, std::string>* formats = nullptr;
 };
 
 // Evaluates expressions over the schemas of one tree, each once. Not thread-safe.
@@ -59,6 +65,25 @@ class Normaliser {
   // Every set so far, for people and tests.
   std::string ToString() const;
 
+  // ---- Widening: widening.cc ----
+  bool widens() const { return options_.widen; }
+  // Whether the answer to an error is to leave out what asked for it.
+  bool MayLeaveOut(const Status& status) const {
+    return options_.widen && (status.code() == StatusCode::kUnsupported ||
+                              status.code() == StatusCode::kResourceExhausted);
+  }
+  // Notes that `keyword` of `schema` was left out of the set of `expr`, wholly or in part.
+  void Note(ExprId expr, JsonId schema, std::string_view keyword, const Status& why);
+  // The same for something in the grammar of `expr`.
+  void NoteEmitted(ExprId expr, std::string_view keyword, const Status& why);
+  // `expr` is in the grammar: what was left out of it, and of what it is made of, is now.
+  void MarkEmitted(ExprId expr);
+  // Whether something that `expr` applies to the same value was widened, at any depth.
+  bool DependsOnWidened(ExprId expr);
+  // What was left out of the grammar, each place once, in the order in which the document ends
+  // them.
+  std::vector<SchemaWarning> Warnings() const;
+
  private:
   friend class SchemaCombiner;
   template <class T>
@@ -79,14 +104,28 @@ class Normaliser {
 
   Slot& SlotOf(ExprId expr);
   StatusOr<std::vector<ExprId>> PartsOf(ExprId expr);
-  Status PartsOfSchema(const Schema& schema, ScopeId scope, std::vector<ExprId>* parts);
+  Status PartsOfSchema(const Schema& schema, ScopeId scope, std::vector<ExprId>* parts,
+                       bool inner = false);
   ExprId& ExprOfNode(JsonId node, ScopeId scope);
+  // The schema of `expr` where it is better combined with what is known of the value already than
+  // for itself: it tells cases apart. It is applied in `scope`. nullptr otherwise.
+  StatusOr<const Schema*> Inline(ScopeId scope, ExprId expr);
   StatusOr<ValueSet> Combine(ExprId expr);
   StatusOr<ValueSet> CombineAnd(ExprId expr);
   StatusOr<ValueSet> ValueOf(JsonId node);
   Status AddScalar(JsonId node, ValueSet* set);
-  // a without b: exact.
-  StatusOr<ValueSet> Subtract(const ValueSet& a, const ValueSet& b);
+  // a without b: exact. In widening at least that: `left_out` gets the reason where it is more.
+  StatusOr<ValueSet> Subtract(const ValueSet& a, const ValueSet& b, Status* left_out = nullptr);
+  // SubtractCases, or in widening at least what that gives. `loose`: b may be too large.
+  template <class T>
+  StatusOr<std::vector<T>> SubtractLoosely(std::vector<T> a, const std::vector<T>& b, bool loose,
+                                           Status* left_out);
+  StatusOr<ValueSet> CombineExactly(ExprId expr);
+  // A set that holds all that is meant, for an expression that cannot be combined.
+  ValueSet Widened(ExprId expr, const Status& why);
+  std::optional<JsonId> NearestSchema(ExprId expr) const;
+  // In widening, each combination has a share of limits.max_schema_steps.
+  size_t Share() const { return options_.widen ? limits_.max_schema_steps / 32 + 1 : 0; }
   template <class T>
   StatusOr<std::vector<T>> SubtractCases(std::vector<T> a, const std::vector<T>& b);
   StatusOr<ValueSet> Complement(const ValueSet& set);
@@ -126,7 +165,10 @@ class Normaliser {
   StatusOr<bool> Misses(const ArraySet& set, const ArraySet::Count& count, int depth);
   StatusOr<bool> Empty(const ObjectSet& set, int depth);
   StatusOr<bool> Empty(const StringSet& set);
-  const ValueSet& Known(ExprId expr) { return *SlotOf(expr).set; }
+  const ValueSet& Known(ExprId expr) {
+    const ValueSet* set = SlotOf(expr).set;
+    return set != nullptr ? *set : unknown_;
+  }
   // As Evaluate, for what is only worth knowing: nullptr when it depends on something that is
   // being evaluated, has no exact form, or lies too deep.
   StatusOr<const ValueSet*> TryEvaluate(ExprId expr);
@@ -175,6 +217,16 @@ class Normaliser {
   absl::flat_hash_map<ExprId, std::string> clashes_;
   EvaluatedCases<ObjectSet> evaluated_keys_{this};
   EvaluatedCases<ArraySet> evaluated_elements_{this};
+  // In widening: what could not be evaluated, and what was left out.
+  ValueSet unknown_;
+  struct LeftOut {
+    JsonId schema;
+    std::string keyword, reason;
+  };
+  LeftOut Describe(JsonId schema, std::string_view keyword, const Status& why) const;
+  absl::flat_hash_map<ExprId, std::vector<LeftOut>> left_out_;
+  std::vector<bool> emitted_;  // by expression
+  std::map<std::pair<JsonId, std::string>, std::string> warnings_;
 };
 
 }  // namespace grammask::internal

@@ -114,7 +114,7 @@ StatusOr<uint8_t> Normaliser::TypesOf(ExprId expr, int depth) {
         return uint8_t{kAllTypes};
       }
       GM_ASSIGN_OR_RETURN(const ValueSet* set, TryEvaluate(part));
-      return set == nullptr ? kAllTypes : TypesOutside(*set);
+      return set == nullptr ? kAllTypes : static_cast<uint8_t>(TypesOutside(*set) | set->widened);
     }
     case ExprKind::kAnd:
     case ExprKind::kOr: {
@@ -165,6 +165,7 @@ StatusOr<ExprId> Normaliser::SettleScalar(ExprId expr, const ValueSet& set) {
       scalars.strings.empty()) {
     return ExprId{kNone};
   }
+  if (set.widened != 0) return expr;
   bool single = IsSingle(set);
   auto [it, fresh] = scalars_.try_emplace(std::move(scalars), expr);
   if (fresh && single) pool_.MarkSingle(expr);
@@ -182,7 +183,16 @@ StatusOr<bool> Normaliser::Settle(ObjectSet* set) {
 
 StatusOr<bool> Normaliser::Within(ExprId a, ExprId b, int depth) {
   if (a == b || b == kAnything || a == kNone) return true;
-  if (a == kAnything || b == kNone || depth == 0) return false;
+  if (a == kAnything || b == kNone || depth == 0 || pool_.IsSingle(b)) return false;
+  if (pool_.IsSingle(a)) {
+    ExprId other = pool_.Not(a);
+    if (b == other) return false;
+    if (pool_.kind(b) == ExprKind::kNot && pool_.IsSingle(pool_.parts(b)[0])) return true;
+    if (pool_.kind(b) == ExprKind::kAnd) {
+      std::span<const ExprId> parts = pool_.parts(b);
+      if (std::binary_search(parts.begin(), parts.end(), other)) return false;
+    }
+  }
   Emptiness known = within_[std::pair(a, b)];
   if (known.proved) return true;
   if (known.depth >= depth) return false;
@@ -226,6 +236,7 @@ StatusOr<bool> Normaliser::FindWithin(ExprId a, ExprId b, int depth) {
 }
 
 StatusOr<bool> Normaliser::Within(const ValueSet& a, const ValueSet& b, int depth) {
+  if (b.widened != 0) return false;
   if (a.null > b.null || a.false_value > b.false_value || a.true_value > b.true_value) return false;
   GM_ASSIGN_OR_RETURN(std::vector<NumberSet> numbers, SubtractCases(a.numbers, b.numbers));
   if (!numbers.empty()) return false;
@@ -250,6 +261,7 @@ StatusOr<bool> Normaliser::Within(const ValueSet& a, const ValueSet& b, int dept
 
 // Whether every order of members that `a` has is one that `b` has, too.
 bool Normaliser::KeepsOrder(const ObjectSet& a, const ObjectSet& b) {
+  if (b.unordered || a.unordered) return b.unordered;
   size_t next = 0;
   bool beyond = false;  // a member that b does not name came
   for (size_t i = 0; i < a.named.size(); ++i) {
@@ -289,6 +301,9 @@ StatusOr<bool> Normaliser::Within(const ObjectSet& a, const ObjectSet& b, int de
   }
   for (const ObjectSet::Some& s : b.some) {
     if (a.named.size() != b.named.size() || !holds(a.some, s)) return false;
+  }
+  for (const ObjectSet::Some& s : b.none) {
+    if (a.named.size() != b.named.size() || !holds(a.none, s)) return false;
   }
   if (!KeepsOrder(a, b)) return false;
   if (extras) {
@@ -371,7 +386,7 @@ StatusOr<std::vector<ObjectSet>> Normaliser::MeetObjects(const std::vector<Objec
       for (ObjectSet& m : met) {
         GM_ASSIGN_OR_RETURN(bool possible, Settle(&m));
         if (!possible) continue;
-        if (a.size() > 1 && b.size() > 1) {
+        if (b.size() > 1) {
           GM_RETURN_IF_ERROR(AddCase(std::move(m), &out));
         } else {
           out.push_back(std::move(m));

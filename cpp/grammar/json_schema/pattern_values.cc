@@ -4,7 +4,7 @@
 // "^Add$", and costs no regular expression. Read are ^...$ and ^(...|...)$ with plain characters
 // and escaped punctuation; anything else is left to the parser of regular expressions. Linear.
 //
-// Tests: tests/grammar/strings_test.cc.
+// Tests: tests/grammar/json_schema_random_test.cc.
 #include "grammar/json_schema/pattern_values.h"
 
 #include <utility>

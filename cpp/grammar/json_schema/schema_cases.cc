@@ -25,7 +25,16 @@ StatusOr<Decimal> SchemaCombiner::Number(Keyword keyword) {
 // A count. An upper bound beyond limits.max_repeat stands for "no bound": no text that is short
 // enough to be written can tell them apart.
 StatusOr<int64_t> SchemaCombiner::Count(Keyword keyword) {
-  GM_ASSIGN_OR_RETURN(Decimal value, Number(keyword));
+  StatusOr<Decimal> number = Number(keyword);
+  bool least = KeywordName(keyword).starts_with("min");
+  uint8_t type = keyword <= Keyword::kMaxLength     ? kTypeString
+                 : keyword <= Keyword::kMaxContains ? kTypeArray
+                                                    : kTypeObject;
+  if (!number.ok()) {
+    GM_RETURN_IF_ERROR(Tolerate(keyword, number.status(), type));
+    return least ? 0 : int64_t{kUnbounded};
+  }
+  const Decimal& value = *number;
   if (!value.IsInteger()) {
     return Error(
         StatusCode::kInvalidArgument, keyword,
@@ -33,10 +42,12 @@ StatusOr<int64_t> SchemaCombiner::Count(Keyword keyword) {
   }
   std::optional<int64_t> count = value.ToInt64();
   if (count && *count <= n_.limits_.max_repeat) return int64_t{*count};
-  if (!KeywordName(keyword).starts_with("min")) return int64_t{kUnbounded};
-  return Error(StatusCode::kResourceExhausted, keyword,
-               document_.Excerpt(*schema_.Get(keyword)) + " is over limits.max_repeat, " +
-                   std::to_string(n_.limits_.max_repeat));
+  if (!least) return int64_t{kUnbounded};
+  Status over = Error(StatusCode::kResourceExhausted, keyword,
+                      document_.Excerpt(*schema_.Get(keyword)) + " is over limits.max_repeat, " +
+                          std::to_string(n_.limits_.max_repeat));
+  GM_RETURN_IF_ERROR(Tolerate(keyword, over, type));
+  return int64_t{0};
 }
 
 StatusOr<NumberSet> SchemaCombiner::Numbers() {
@@ -58,12 +69,14 @@ StatusOr<NumberSet> SchemaCombiner::Numbers() {
     // Draft 4's boolean makes the other bound exclusive.
     bool open =
         schema_.Has(exclusive) && document_.kind(*schema_.Get(exclusive)) == JsonKind::kTrue;
-    if (schema_.Has(inclusive)) GM_RETURN_IF_ERROR(bound(inclusive, open));
+    if (schema_.Has(inclusive)) {
+      GM_RETURN_IF_ERROR(Tolerate(inclusive, bound(inclusive, open), kTypeNumber));
+    }
     if (schema_.Has(exclusive) && document_.IsNumber(*schema_.Get(exclusive))) {
-      GM_RETURN_IF_ERROR(bound(exclusive, true));
+      GM_RETURN_IF_ERROR(Tolerate(exclusive, bound(exclusive, true), kTypeNumber));
     }
   }
-  if (schema_.Has(Keyword::kMultipleOf)) {
+  auto multiple = [&]() -> Status {
     GM_ASSIGN_OR_RETURN(Decimal divisor, Number(Keyword::kMultipleOf));
     if (divisor.is_zero()) {
       return Error(StatusCode::kInvalidArgument, Keyword::kMultipleOf,
@@ -75,6 +88,10 @@ StatusOr<NumberSet> SchemaCombiner::Numbers() {
     }
     conditions = true;
     set.multiples_of.push_back(std::move(divisor));
+    return {};
+  };
+  if (schema_.Has(Keyword::kMultipleOf)) {
+    GM_RETURN_IF_ERROR(Tolerate(Keyword::kMultipleOf, multiple(), kTypeNumber));
   }
   if (conditions) set.Normalise();
   return set;
@@ -90,13 +107,20 @@ StatusOr<StringSet> SchemaCombiner::Strings() {
   }
   if (schema_.Has(Keyword::kPattern)) {
     std::string_view pattern = document_.text(*schema_.Get(Keyword::kPattern));
-    set.values = PatternValues(pattern);
-    if (!set.values) set.patterns.emplace_back(pattern);
+    GM_ASSIGN_OR_RETURN(bool tolerable, Tolerable(Keyword::kPattern, pattern, kTypeString));
+    if (tolerable) set.values = PatternValues(pattern);
+    if (tolerable && !set.values) set.patterns.emplace_back(pattern);
   }
   if (std::optional<JsonId> format = schema_.Get(Keyword::kFormat)) {
-    // A format that no draft defines is an annotation.
-    if (document_.IsString(*format) && IsKnownFormat(document_.text(*format))) {
-      set.formats.emplace_back(document_.text(*format));
+    // A format that neither the caller nor any draft defines is an annotation.
+    if (document_.IsString(*format)) {
+      std::string name(document_.text(*format));
+      const auto* own = n_.options_.formats;
+      if (own != nullptr && own->contains(name)) {
+        set.patterns.push_back(PatternOfFormat(own->at(name)));
+      } else if (IsKnownFormat(name)) {
+        set.formats.push_back(std::move(name));
+      }
     }
   }
   if (set.values) set.Normalise();
@@ -170,7 +194,7 @@ StatusOr<ArraySet> SchemaCombiner::Arrays() {
       document_.kind(*schema_.Get(Keyword::kUniqueItems)) == JsonKind::kTrue) {
     set.unique = schema_.node;
   }
-  GM_RETURN_IF_ERROR(Contains(&set));
+  GM_RETURN_IF_ERROR(Tolerate(Keyword::kContains, Contains(&set), kTypeArray));
   return set;
 }
 
@@ -191,6 +215,14 @@ Status SchemaCombiner::Properties(ObjectSet* set) {
   if (std::optional<JsonId> patterns = schema_.Get(Keyword::kPatternProperties)) {
     for (const JsonMember& m : document_.members(*patterns)) {
       GM_ASSIGN_OR_RETURN(ExprId value, Sub(m.value));
+      GM_ASSIGN_OR_RETURN(bool tolerable,
+                          Tolerable(Keyword::kPatternProperties, m.key, kTypeObject));
+      if (!tolerable) {
+        // Any key that matches no other pattern may match this one.
+        rest_value = set->closed ? value : pool_.Or(std::vector<ExprId>{rest_value, value});
+        set->closed = false;
+        continue;
+      }
       group.patterns.push_back({n_.patterns_.Intern(m.key), value});
     }
   }

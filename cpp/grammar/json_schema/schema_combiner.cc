@@ -22,6 +22,21 @@ Status SchemaCombiner::At(Keyword keyword, const Status& status) const {
   return Error(status.code(), keyword, status.message());
 }
 
+Status SchemaCombiner::Tolerate(Keyword keyword, const Status& status, uint8_t types) {
+  if (status.ok() || !n_.MayLeaveOut(status)) return status;
+  n_.Note(expr_, schema_.node, KeywordName(keyword), status);
+  set_.widened |= types;
+  return {};
+}
+
+StatusOr<bool> SchemaCombiner::Tolerable(Keyword keyword, std::string_view pattern, uint8_t types) {
+  if (!n_.widens()) return true;
+  Status status = n_.patterns_.Matches(n_.patterns_.Intern(pattern), "").status();
+  if (status.ok()) return true;
+  GM_RETURN_IF_ERROR(Tolerate(keyword, status, types));
+  return false;
+}
+
 std::string SchemaCombiner::KeywordsBefore(Keyword keyword) const {
   std::string out;
   for (uint64_t rest = schema_.present; rest != 0; rest &= rest - 1) {
@@ -55,12 +70,24 @@ StatusOr<ValueSet> SchemaCombiner::Run() {
     if (!strings.IsEmpty()) set_.strings.push_back(std::move(strings));
   }
   if (types & kTypeArray) {
-    GM_ASSIGN_OR_RETURN(ArraySet arrays, Arrays());
+    StatusOr<ArraySet> made = Arrays();
+    GM_RETURN_IF_ERROR(Tolerate(Keyword::kItems, made.status(), kTypeArray));
+    ArraySet arrays = made.ok() ? *std::move(made) : ArraySet{};
     if (algebra_.Simplify(&arrays)) set_.arrays.push_back(std::move(arrays));
   }
   if (types & kTypeObject) {
-    GM_ASSIGN_OR_RETURN(ObjectSet objects, Objects());
+    StatusOr<ObjectSet> made = Objects();
+    GM_RETURN_IF_ERROR(Tolerate(Keyword::kProperties, made.status(), kTypeObject));
+    ObjectSet objects = made.ok() ? *std::move(made) : ObjectSet{};
     if (algebra_.Simplify(&objects)) set_.objects.push_back(std::move(objects));
+  }
+  for (Keyword k : {Keyword::kDisallow, Keyword::kDivisibleBy, Keyword::kExtends}) {
+    if (!schema_.Has(k)) continue;
+    GM_RETURN_IF_ERROR(Tolerate(
+        k, Error(StatusCode::kUnsupported, k, "this keyword of draft 3 is not supported")));
+  }
+  if (base_) {
+    GM_ASSIGN_OR_RETURN(set_, n_.Intersect(*base_, set_));
   }
   if (schema_.present != 0 &&
       Nothing(static_cast<Keyword>(63 - std::countl_zero(schema_.present)))) {
@@ -72,39 +99,44 @@ StatusOr<ValueSet> SchemaCombiner::Run() {
         Keyword::kIf, Keyword::kDependentRequired, Keyword::kDependentSchemas,
         Keyword::kDependencies, Keyword::kUnevaluatedItems, Keyword::kUnevaluatedProperties}) {
     if (!schema_.Has(k)) continue;
+    Algebra::Budget budget(&algebra_, n_.Share());
     switch (k) {
       case Keyword::kEnum:
       case Keyword::kConst:
-        GM_RETURN_IF_ERROR(ApplyFinite(k));
+        GM_RETURN_IF_ERROR(Tolerate(k, ApplyFinite(k)));
         break;
       case Keyword::kRef:
       case Keyword::kDynamicRef:
       case Keyword::kRecursiveRef: {
-        GM_ASSIGN_OR_RETURN(JsonId target, n_.tree_.Resolve(schema_, k, pool_.scope(expr_)));
-        GM_ASSIGN_OR_RETURN(ExprId expr, Sub(target));
-        GM_RETURN_IF_ERROR(ApplyExpr(k, expr));
+        StatusOr<JsonId> target = n_.tree_.Resolve(schema_, k, pool_.scope(expr_));
+        GM_RETURN_IF_ERROR(Tolerate(k, target.status()));
+        if (!target.ok()) break;
+        GM_ASSIGN_OR_RETURN(ExprId expr, Sub(*target));
+        GM_RETURN_IF_ERROR(Tolerate(k, ApplyExpr(k, expr)));
         break;
       }
       case Keyword::kAllOf:
         GM_RETURN_IF_ERROR(ApplyList(k));
         break;
       case Keyword::kAnyOf:
-        GM_RETURN_IF_ERROR(ApplyAnyOf());
+        GM_RETURN_IF_ERROR(Tolerate(k, ApplyAnyOf()));
         break;
       case Keyword::kOneOf:
-        GM_RETURN_IF_ERROR(ApplyOneOf());
+        GM_RETURN_IF_ERROR(Tolerate(k, ApplyOneOf()));
         break;
       case Keyword::kNot:
-        GM_RETURN_IF_ERROR(ApplyNot());
+        GM_RETURN_IF_ERROR(Tolerate(k, ApplyNot()));
         break;
       case Keyword::kIf:
-        GM_RETURN_IF_ERROR(ApplyIf());
+        GM_RETURN_IF_ERROR(Tolerate(k, ApplyIf()));
         break;
       case Keyword::kUnevaluatedItems:
-        GM_RETURN_IF_ERROR(ApplyUnevaluated(k, &n_.evaluated_elements_, &set_.arrays));
+        GM_RETURN_IF_ERROR(
+            Tolerate(k, ApplyUnevaluated(k, &n_.evaluated_elements_, &set_.arrays), kTypeArray));
         break;
       case Keyword::kUnevaluatedProperties:
-        GM_RETURN_IF_ERROR(ApplyUnevaluated(k, &n_.evaluated_keys_, &set_.objects));
+        GM_RETURN_IF_ERROR(
+            Tolerate(k, ApplyUnevaluated(k, &n_.evaluated_keys_, &set_.objects), kTypeObject));
         break;
       default:
         GM_RETURN_IF_ERROR(ApplyDependencies(k));
@@ -113,6 +145,11 @@ StatusOr<ValueSet> SchemaCombiner::Run() {
     if (Nothing(k)) break;
   }
   return std::move(set_);
+}
+
+StatusOr<ValueSet> SchemaCombiner::RunWithin(ValueSet base) {
+  base_ = std::move(base);
+  return Run();
 }
 
 Status SchemaCombiner::ApplyFinite(Keyword keyword) {
@@ -133,6 +170,12 @@ Status SchemaCombiner::ApplyFinite(Keyword keyword) {
   if (!values.strings.empty()) values.strings[0].Normalise();
   // Values first: their keys keep the order in which the schema writes them.
   StatusOr<ValueSet> both = algebra_.Intersect(values, set_);
+  if (n_.MayLeaveOut(both.status())) {
+    // The values alone, without what the other keywords say of them.
+    GM_RETURN_IF_ERROR(Tolerate(keyword, both.status()));
+    values.widened = kTypeAll;
+    both = std::move(values);
+  }
   if (!both.ok()) return At(keyword, both.status());
   set_ = *std::move(both);
   return {};
@@ -148,7 +191,18 @@ Status SchemaCombiner::ApplyExpr(Keyword keyword, ExprId expr) {
 Status SchemaCombiner::ApplyList(Keyword keyword) {
   for (JsonId e : document_.elements(*schema_.Get(keyword))) {
     GM_ASSIGN_OR_RETURN(ExprId expr, Sub(e));
-    GM_RETURN_IF_ERROR(ApplyExpr(keyword, expr));
+    const Schema* within = nullptr;
+    if (!base_) {
+      GM_ASSIGN_OR_RETURN(within, n_.Inline(pool_.scope(expr_), expr));
+    }
+    if (within == nullptr) {
+      GM_RETURN_IF_ERROR(Tolerate(keyword, ApplyExpr(keyword, expr)));
+      continue;
+    }
+    StatusOr<ValueSet> both =
+        SchemaCombiner(&n_, *within, expr_).RunWithin(std::exchange(set_, {}));
+    if (!both.ok()) return both.status();
+    set_ = *std::move(both);
   }
   return {};
 }
@@ -158,6 +212,12 @@ Status SchemaCombiner::ApplyAnyOf() {
   for (JsonId e : document_.elements(*schema_.Get(Keyword::kAnyOf))) {
     GM_ASSIGN_OR_RETURN(ExprId expr, Sub(e));
     StatusOr<ValueSet> both = n_.Intersect(set_, n_.Known(expr));
+    if (n_.MayLeaveOut(both.status())) {
+      // The branch alone, without what the other keywords say.
+      GM_RETURN_IF_ERROR(Tolerate(Keyword::kAnyOf, both.status()));
+      both = n_.Known(expr);
+      both->widened = kTypeAll;
+    }
     if (!both.ok()) return At(Keyword::kAnyOf, both.status());
     if (Status s = algebra_.Unite(&out, *both); !s.ok()) return At(Keyword::kAnyOf, s);
   }
@@ -169,7 +229,9 @@ Status SchemaCombiner::ApplyAnyOf() {
 // no complement.
 template <class T>
 StatusOr<std::vector<T>> SchemaCombiner::ExactlyOne(const std::vector<T>& base,
-                                                    std::vector<const std::vector<T>*> branches) {
+                                                    std::vector<const std::vector<T>*> branches,
+                                                    const std::vector<bool>& loose,
+                                                    Status* left_out) {
   std::vector<std::vector<T>> inside(branches.size());
   std::vector<size_t> alive;
   for (size_t i = 0; i < branches.size(); ++i) {
@@ -183,8 +245,9 @@ StatusOr<std::vector<T>> SchemaCombiner::ExactlyOne(const std::vector<T>& base,
       for (const T& x : inside[alive[a]]) {
         for (const T& y : inside[alive[b]]) {
           GM_RETURN_IF_ERROR(algebra_.Step());
-          GM_ASSIGN_OR_RETURN(bool disjoint, n_.Disjoint(x, y));
-          if (!disjoint) apart = false;
+          StatusOr<bool> disjoint = n_.Disjoint(x, y);
+          if (!disjoint.ok() && !n_.MayLeaveOut(disjoint.status())) return disjoint.status();
+          if (!disjoint.ok() || !*disjoint) apart = false;
           if (!apart) break;
         }
         if (!apart) break;
@@ -198,7 +261,8 @@ StatusOr<std::vector<T>> SchemaCombiner::ExactlyOne(const std::vector<T>& base,
   for (size_t i : alive) {
     std::vector<T> rest = std::move(inside[i]);
     for (size_t j : overlaps[i]) {
-      GM_ASSIGN_OR_RETURN(rest, n_.SubtractCases(std::move(rest), *branches[j]));
+      GM_ASSIGN_OR_RETURN(rest,
+                          n_.SubtractLoosely(std::move(rest), *branches[j], loose[j], left_out));
     }
     for (T& c : rest) out.push_back(std::move(c));
   }
@@ -211,36 +275,52 @@ Status SchemaCombiner::ApplyOneOf() {
     GM_ASSIGN_OR_RETURN(ExprId expr, Sub(e));
     branches.push_back(&n_.Known(expr));
   }
-  auto once = [&](bool ValueSet::*member) {
-    return std::count_if(branches.begin(), branches.end(),
-                         [&](const ValueSet* b) { return b->*member; }) == 1;
+  // Of branches that may be too large, several may hold a value that only one is meant to hold.
+  Status left_out;
+  auto once = [&](bool ValueSet::*member, TypeBit type) {
+    int sure = 0, maybe = 0;
+    for (const ValueSet* b : branches) (b->widened & type ? maybe : sure) += b->*member;
+    return sure <= 1 && sure + maybe >= 1;
   };
-  set_.null &= once(&ValueSet::null);
-  set_.false_value &= once(&ValueSet::false_value);
-  set_.true_value &= once(&ValueSet::true_value);
-  auto cases = [&](auto member) -> Status {
+  set_.null &= once(&ValueSet::null, kTypeNull);
+  set_.false_value &= once(&ValueSet::false_value, kTypeBoolean);
+  set_.true_value &= once(&ValueSet::true_value, kTypeBoolean);
+  for (const ValueSet* b : branches) set_.widened |= b->widened;
+  auto cases = [&](auto member, TypeBit type) -> Status {
     auto& mine = set_.*member;
     if (mine.empty()) return {};
     std::vector<std::remove_reference_t<decltype(mine)> const*> lists;
     lists.reserve(branches.size());
-    for (const ValueSet* b : branches) lists.push_back(&(b->*member));
-    auto result = ExactlyOne(mine, std::move(lists));
-    if (!result.ok()) return At(Keyword::kOneOf, result.status());
+    std::vector<bool> loose;
+    for (const ValueSet* b : branches) {
+      lists.push_back(&(b->*member));
+      loose.push_back(b->widened & type);
+    }
+    Status more;
+    auto result = ExactlyOne(mine, std::move(lists), loose, &more);
+    if (!result.ok()) {
+      return Tolerate(Keyword::kOneOf, At(Keyword::kOneOf, result.status()), type);
+    }
     mine = *std::move(result);
+    if (more.ok()) return {};
+    set_.widened |= type;
+    left_out = std::move(more);
     return {};
   };
-  GM_RETURN_IF_ERROR(cases(&ValueSet::numbers));
-  GM_RETURN_IF_ERROR(cases(&ValueSet::strings));
-  GM_RETURN_IF_ERROR(cases(&ValueSet::arrays));
-  return cases(&ValueSet::objects);
+  GM_RETURN_IF_ERROR(cases(&ValueSet::numbers, kTypeNumber));
+  GM_RETURN_IF_ERROR(cases(&ValueSet::strings, kTypeString));
+  GM_RETURN_IF_ERROR(cases(&ValueSet::arrays, kTypeArray));
+  GM_RETURN_IF_ERROR(cases(&ValueSet::objects, kTypeObject));
+  return Tolerate(Keyword::kOneOf, left_out, 0);
 }
 
 Status SchemaCombiner::ApplyNot() {
   GM_ASSIGN_OR_RETURN(ExprId expr, Sub(*schema_.Get(Keyword::kNot)));
-  StatusOr<ValueSet> rest = n_.Subtract(set_, n_.Known(expr));
+  Status left_out;
+  StatusOr<ValueSet> rest = n_.Subtract(set_, n_.Known(expr), &left_out);
   if (!rest.ok()) return At(Keyword::kNot, rest.status());
   set_ = *std::move(rest);
-  return {};
+  return Tolerate(Keyword::kNot, left_out, 0);
 }
 
 Status SchemaCombiner::ApplyIf() {
@@ -248,7 +328,8 @@ Status SchemaCombiner::ApplyIf() {
   GM_ASSIGN_OR_RETURN(ExprId condition, Sub(*schema_.Get(Keyword::kIf)));
   StatusOr<ValueSet> yes = n_.Intersect(set_, n_.Known(condition));
   if (!yes.ok()) return At(Keyword::kIf, yes.status());
-  StatusOr<ValueSet> no = n_.Subtract(set_, n_.Known(condition));
+  Status left_out;
+  StatusOr<ValueSet> no = n_.Subtract(set_, n_.Known(condition), &left_out);
   if (!no.ok()) return At(Keyword::kIf, no.status());
   for (auto [keyword, branch] : {std::pair(Keyword::kThen, &yes), std::pair(Keyword::kElse, &no)}) {
     if (!schema_.Has(keyword)) continue;
@@ -256,8 +337,9 @@ Status SchemaCombiner::ApplyIf() {
     *branch = n_.Intersect(**branch, n_.Known(expr));
     if (!branch->ok()) return At(keyword, branch->status());
   }
+  GM_RETURN_IF_ERROR(Tolerate(Keyword::kIf, left_out, 0));
+  if (Status s = algebra_.Unite(&*yes, *no); !s.ok()) return At(Keyword::kIf, s);
   set_ = *std::move(yes);
-  if (Status s = algebra_.Unite(&set_, *no); !s.ok()) return At(Keyword::kIf, s);
   return {};
 }
 
@@ -278,7 +360,7 @@ Status SchemaCombiner::ApplyDependency(const JsonMember& member) {
       if (!seen) require(name);
     }
   }
-  algebra_.Simplify(&present);
+  algebra_.Simplify(&present);  // it counts what is required
   GM_ASSIGN_OR_RETURN(std::vector<ObjectSet> without,
                       algebra_.MeetAll(set_.objects, std::vector<ObjectSet>{std::move(absent)}));
   GM_ASSIGN_OR_RETURN(std::vector<ObjectSet> with,
@@ -287,6 +369,7 @@ Status SchemaCombiner::ApplyDependency(const JsonMember& member) {
     StatusOr<ExprId> expr = Sub(member.value);
     if (!expr.ok()) return expr.status();
     GM_ASSIGN_OR_RETURN(with, algebra_.MeetAll(with, n_.Known(*expr).objects));
+    set_.widened |= n_.Known(*expr).widened & kTypeObject;
   }
   ValueSet both;
   both.objects = std::move(without);
@@ -297,11 +380,44 @@ Status SchemaCombiner::ApplyDependency(const JsonMember& member) {
   return {};
 }
 
+// The same with cases that overlap: without the key, or what it asks for, with or without it. Cases
+// of several such keys then lie within one another, where they would else multiply.
+Status SchemaCombiner::ApplyAsChoice(const JsonMember& member) {
+  std::vector<ObjectSet> choice(2);
+  choice[0].named.push_back({member.key, kNone});
+  // The key has its place among the names, whether it is there or not.
+  choice[1].named.push_back({member.key, kAnything});
+  if (document_.IsObject(member.value) || document_.IsBool(member.value)) {
+    GM_ASSIGN_OR_RETURN(ExprId expr, Sub(member.value));
+    std::vector<ObjectSet> with = {std::move(choice[1])};
+    choice.pop_back();
+    GM_ASSIGN_OR_RETURN(with, algebra_.MeetAll(with, n_.Known(expr).objects));
+    for (ObjectSet& o : with) choice.push_back(std::move(o));
+    set_.widened |= n_.Known(expr).widened & kTypeObject;
+  } else {
+    JsonId single[] = {member.value};
+    std::span<const JsonId> list(single);
+    if (document_.IsArray(member.value)) list = document_.elements(member.value);
+    std::vector<ObjectSet::Named>& names = choice[1].named;
+    for (JsonId name : list) {
+      if (document_.text(name) == member.key) continue;
+      bool seen = std::any_of(names.begin(), names.end(),
+                              [&](const auto& n) { return n.key == document_.text(name); });
+      if (!seen) names.push_back({document_.text(name), kAnything, true});
+    }
+  }
+  GM_ASSIGN_OR_RETURN(set_.objects, n_.MeetObjects(set_.objects, choice));
+  return {};
+}
+
 Status SchemaCombiner::ApplyDependencies(Keyword keyword) {
+  constexpr size_t kFew = 4;
+  bool few = document_.members(*schema_.Get(keyword)).size() <= kFew ||
+             schema_.Has(Keyword::kUnevaluatedProperties);
   for (const JsonMember& m : document_.members(*schema_.Get(keyword))) {
     if (set_.objects.empty()) break;
-    Status status = ApplyDependency(m);
-    if (!status.ok()) return At(keyword, status);
+    Status status = few ? ApplyDependency(m) : ApplyAsChoice(m);
+    if (!status.ok()) GM_RETURN_IF_ERROR(Tolerate(keyword, At(keyword, status), kTypeObject));
   }
   return {};
 }
@@ -311,17 +427,27 @@ template <class T>
 Status SchemaCombiner::ApplyUnevaluated(Keyword keyword, EvaluatedCases<T>* evaluated,
                                         std::vector<T>* sets) {
   if (sets->empty() || UnevaluatedIsAdditional(keyword)) return {};
+  if (n_.DependsOnWidened(expr_)) {
+    return Error(StatusCode::kUnsupported, keyword,
+                 "what is evaluated is not known, as a schema that decides it was widened");
+  }
   GM_ASSIGN_OR_RETURN(ExprId value, Sub(*schema_.Get(keyword)));
   auto cases = evaluated->Of(schema_, pool_.scope(expr_), *sets);
   if (!cases.ok()) return At(keyword, cases.status());
   bool single = cases->size() == 1;
+  std::vector<T> kept;
+  if (n_.widens()) kept = *sets;
   std::vector<T> out;
   for (auto& c : *cases) {
     StatusOr<std::vector<T>> rest =
         evaluated->Restrict(std::move(single ? *sets : c.sets), c.seen, value);
-    if (!rest.ok()) return At(keyword, rest.status());
-    for (T& set : *rest) {
-      if (Status s = algebra_.Add(&out, std::move(set)); !s.ok()) return At(keyword, s);
+    Status status = rest.status();
+    for (size_t i = 0; status.ok() && i < rest->size(); ++i) {
+      status = algebra_.Add(&out, std::move((*rest)[i]));
+    }
+    if (!status.ok()) {
+      *sets = std::move(kept);
+      return At(keyword, status);
     }
   }
   *sets = std::move(out);

@@ -2,6 +2,7 @@
 #ifndef GRAMMASK_GRAMMAR_JSON_SCHEMA_SCHEMA_COMBINER_H_
 #define GRAMMASK_GRAMMAR_JSON_SCHEMA_SCHEMA_COMBINER_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ class SchemaCombiner {
         expr_(expr) {}
 
   StatusOr<ValueSet> Run();
+  // The same within `base`, for a schema in the allOf of another.
+  StatusOr<ValueSet> RunWithin(ValueSet base);
 
  private:
   // What the keywords of one type say.
@@ -45,15 +48,22 @@ class SchemaCombiner {
   Status ApplyIf();
   Status ApplyDependencies(Keyword keyword);
   Status ApplyDependency(const JsonMember& member);
+  Status ApplyAsChoice(const JsonMember& member);
   template <class T>
   Status ApplyUnevaluated(Keyword keyword, EvaluatedCases<T>* evaluated, std::vector<T>* sets);
   template <class T>
   StatusOr<std::vector<T>> ExactlyOne(const std::vector<T>& base,
-                                      std::vector<const std::vector<T>*> branches);
+                                      std::vector<const std::vector<T>*> branches,
+                                      const std::vector<bool>& loose, Status* left_out);
 
   StatusOr<int64_t> Count(Keyword keyword);
   StatusOr<Decimal> Number(Keyword keyword);
   StatusOr<ExprId> Sub(JsonId node) { return n_.SchemaExpr(node, pool_.scope(expr_)); }
+  // In widening, notes that `keyword` is left out, so that values of `types` are too many, instead
+  // of an error that this answers.
+  Status Tolerate(Keyword keyword, const Status& status, uint8_t types = kTypeAll);
+  // In widening, whether the expression of `pattern` has a form; it is noted where it has none.
+  StatusOr<bool> Tolerable(Keyword keyword, std::string_view pattern, uint8_t types);
   Status Error(StatusCode code, Keyword keyword, std::string_view what) const {
     return n_.tree_.Error(code, schema_.node, keyword, what);
   }
@@ -70,6 +80,7 @@ class SchemaCombiner {
   const Schema& schema_;
   ExprId expr_;
   ValueSet set_;
+  std::optional<ValueSet> base_;
 };
 
 }  // namespace grammask::internal

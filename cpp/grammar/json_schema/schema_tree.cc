@@ -237,11 +237,19 @@ SchemaTree::SchemaTree(JsonDocument* document, const Limits& limits,
     : document_(*document), limits_(limits) {
   AddDocument(document->root(), "", Draft::kUnspecified);
   registry_.emplace(registry, resources_[0].uri);
-  // Schemas of the registry are read when they are referred to, which may be late; and a key may be
-  // spelled with escapes.
-  has_unevaluated_ = (registry != nullptr && !registry->empty()) ||
-                     document->source(0).find("\"unevaluated") != std::string_view::npos ||
-                     document->source(0).find("\\u00") != std::string_view::npos;
+}
+
+bool SchemaTree::has_unevaluated() {
+  if (!has_unevaluated_) {
+    constexpr std::string_view kKey = "\"unevaluated";
+    bool has = registry_->MayContain(kKey);
+    for (uint32_t text = 0; text < document_.text_count(); ++text) {
+      has = has || document_.has_escaped_keys(text) ||
+            document_.source(text).find(kKey) != std::string_view::npos;
+    }
+    has_unevaluated_ = has;
+  }
+  return *has_unevaluated_;
 }
 
 Status SchemaTree::Error(StatusCode code, JsonId schema, Keyword keyword,
@@ -290,7 +298,7 @@ StatusOr<const Schema*> SchemaTree::Read(JsonId node) {
   if (slot != 0) return static_cast<const Schema*>(&schemas_[slot - 1]);
   Schema schema;
   schema.node = node;
-  const Draft draft = resources_[ResourceOf(node)].draft;
+  const Draft draft = this->draft(node);
   has_strict_integers_ |= draft <= Draft::k4;
   if (document_.IsBool(node)) {
     schema.boolean = document_.kind(node) == JsonKind::kTrue;
@@ -304,7 +312,7 @@ StatusOr<const Schema*> SchemaTree::Read(JsonId node) {
       if (!keyword) continue;
       const KeywordInfo& info = kKeywords[static_cast<size_t>(*keyword)];
       if (!(info.drafts >> static_cast<int>(draft) & 1)) continue;
-      if (info.drafts == kOnly3) {
+      if (info.drafts == kOnly3 && !admit_draft3_) {
         return Error(StatusCode::kUnsupported, node, *keyword,
                      "this keyword of draft 3 is not supported; rewrite the schema in a later "
                      "draft, or declare a later draft in \"$schema\" to have it ignored");

@@ -113,8 +113,10 @@ class SchemaTree {
              const std::map<std::string, std::string>* registry = nullptr);
 
   const JsonDocument& document() const { return document_; }
-  // The draft that the schema at `node` is written in.
-  Draft DraftAt(JsonId node) const { return resources_[ResourceOf(node)].draft; }
+  // Leaves keywords of draft 3 to the reader of a schema, instead of an error.
+  void AdmitDraft3() { admit_draft3_ = true; }
+  // The draft of the schema at `node`.
+  Draft draft(JsonId node) const { return resources_[ResourceOf(node)].draft; }
   // Whether a schema under draft 4 or older was read: to these, 1.0 is no integer.
   bool has_strict_integers() const { return has_strict_integers_; }
 
@@ -132,8 +134,8 @@ class SchemaTree {
     return !documents_[document_.text_of(node)].embeds_resources;
   }
 
-  // Whether unevaluatedProperties or unevaluatedItems may occur.
-  bool has_unevaluated() const { return has_unevaluated_; }
+  // Whether unevaluatedProperties or unevaluatedItems may occur, here or in the registry.
+  bool has_unevaluated();
 
   // "<code>: #/pointer/keyword: what". `keyword` may be kCount for the schema itself.
   Status Error(StatusCode code, JsonId schema, Keyword keyword, std::string_view what) const;
@@ -174,13 +176,14 @@ class SchemaTree {
   // schema_tree_refs.cc
   std::optional<JsonId> FollowPointer(JsonId from, std::string_view pointer) const;
   StatusOr<JsonId> ResolveUriReference(const Schema& schema, Keyword keyword, JsonId value);
+  StatusOr<JsonId> ResolveFrom(uint32_t resource, const Schema& schema, Keyword keyword,
+                               JsonId value);
   std::string DocumentName(JsonId node) const;  // for messages
   // Whether the reference at `value`, which names `target`, is one to a dynamic anchor.
   std::optional<AnchorNameId> DynamicName(Keyword keyword, JsonId value, JsonId target) const;
 
   JsonDocument& document_;
   const Limits& limits_;
-  bool has_unevaluated_ = false;
   std::deque<Schema> schemas_;
   std::vector<uint32_t> schema_of_node_;  // 1 + index into schemas_, or 0
   std::vector<Document> documents_;       // by text
@@ -195,6 +198,8 @@ class SchemaTree {
   DynamicScopes scopes_;
   std::optional<SchemaRegistry> registry_;
   bool has_strict_integers_ = false;
+  std::optional<bool> has_unevaluated_;
+  bool admit_draft3_ = false;
 };
 
 // The draft that a `$schema` names; nullopt for other meta-schemas.

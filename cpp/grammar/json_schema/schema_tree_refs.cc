@@ -51,6 +51,23 @@ std::optional<JsonId> SchemaTree::FollowPointer(JsonId from, std::string_view po
 
 StatusOr<JsonId> SchemaTree::ResolveUriReference(const Schema& schema, Keyword keyword,
                                                  JsonId value) {
+  const uint32_t resource = ResourceOf(schema.node);
+  StatusOr<JsonId> target = ResolveFrom(resource, schema, keyword, value);
+  const bool own_base = keyword == Keyword::kRef && resource_of_root_.contains(schema.node);
+  if (!own_base || resources_[resource].draft != Draft::kUnspecified) return target;
+  // Before 2019-09 an `$id` beside `$ref` says nothing; which draft this is was not declared.
+  StatusOr<JsonId> outside =
+      ResolveFrom(ResourceOf(document_.parent(schema.node)), schema, keyword, value);
+  if (!target.ok()) return outside.ok() ? outside : target;
+  if (!outside.ok() || *outside == *target) return target;
+  return Error(StatusCode::kInvalidArgument, schema.node, keyword,
+               "what " + document_.Excerpt(value) +
+                   " names with \"$id\" beside it depends on the draft; declare it in \"$schema\"");
+}
+
+// What the reference `value` of `schema` names, read inside `resource`.
+StatusOr<JsonId> SchemaTree::ResolveFrom(uint32_t resource, const Schema& schema, Keyword keyword,
+                                         JsonId value) {
   std::string_view reference = document_.text(value);
   auto missing = [&](const std::string& what) {
     return Error(StatusCode::kInvalidArgument, schema.node, keyword,
@@ -61,7 +78,6 @@ StatusOr<JsonId> SchemaTree::ResolveUriReference(const Schema& schema, Keyword k
   if (!fragment || FindInvalidUtf8(*fragment)) {
     return missing("has a '%' that two hexadecimal digits of UTF-8 do not follow");
   }
-  uint32_t resource = ResourceOf(schema.node);
   JsonId root = resources_[resource].root;
   if (!uri.empty()) {
     std::string absolute = ResolveUri(resources_[resource].uri, uri);
@@ -83,6 +99,9 @@ StatusOr<JsonId> SchemaTree::ResolveUriReference(const Schema& schema, Keyword k
   if (fragment->empty()) return root;
   if ((*fragment)[0] == '/') {
     if (std::optional<JsonId> found = FollowPointer(root, *fragment)) return *found;
+    // Some documents count pointers from their root wherever an `id` stands on the way.
+    const JsonId top = resources_[documents_[document_.text_of(root)].resource].root;
+    if (std::optional<JsonId> found = FollowPointer(top, *fragment)) return *found;
     return missing("points at nothing in " + DocumentName(root));
   }
   auto it = anchors_.find(std::pair(resource, *fragment));

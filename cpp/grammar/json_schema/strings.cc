@@ -16,6 +16,7 @@
 #include "absl/container/inlined_vector.h"
 #include "base/utf8.h"
 #include "grammar/json_schema/formats.h"
+#include "grammar/json_schema/text_match.h"
 #include "grammar/regex.h"
 
 namespace grammask::internal {
@@ -156,6 +157,9 @@ class LengthFinder {
   absl::flat_hash_map<NodeId, Lengths> known_;
 };
 
+// Longer texts are not looked into for what is excluded.
+constexpr size_t kMaxClashText = 64;
+
 class BodyWriter {
  public:
   BodyWriter(GrammarBuilder* builder, const StringSet& set, const Limits& limits)
@@ -170,6 +174,8 @@ class BodyWriter {
 
   StatusOr<NodeId> Write() {
     GM_RETURN_IF_ERROR(AddPatternsAndFormats());
+    GM_ASSIGN_OR_RETURN(bool clash, TextsClash());
+    if (clash) return b_.Nothing();
     if (set_.values) {
       parts_.push_back(Texts(*set_.values));
     } else {
@@ -204,13 +210,61 @@ class BodyWriter {
     positive_ = parts_.size();
     for (const std::string& p : set_.not_patterns) {
       GM_ASSIGN_OR_RETURN(NodeId node, Pattern(p));
-      parts_.push_back(b_.Not(node));
+      excluded_.push_back(node);
+      parts_.push_back(b_.Not(OpenEnded(node)));
     }
     for (const std::string& f : set_.not_formats) {
       GM_ASSIGN_OR_RETURN(NodeId node, EmitFormat(&b_, f, limits_));
       parts_.push_back(b_.Not(node));
     }
     return Status();
+  }
+
+  // A search, as a part of texts of JSON: what it leaves open at the end may be any bytes. Of those
+  // nothing is left in its complement, which ends there and then; the complement of "any
+  // characters" would live on until the other parts are through.
+  NodeId OpenEnded(NodeId node) {
+    NodeId all = b_.Star(any_);
+    if (node == all) return b_.AnyBytes();
+    NodeView view = b_.node(node);
+    std::vector<NodeId> children(view.children.begin(), view.children.end());
+    if (view.kind == NodeKind::kSequence && children.back() == all) {
+      children.back() = b_.AnyBytes();
+      return b_.Sequence(children);
+    }
+    if (view.kind != NodeKind::kChoice) return node;
+    for (NodeId& child : children) {
+      NodeView inner = b_.node(child);
+      if (inner.kind != NodeKind::kSequence || inner.children.back() != all) continue;
+      std::vector<NodeId> parts(inner.children.begin(), inner.children.end());
+      parts.back() = b_.AnyBytes();
+      child = b_.Sequence(parts);
+    }
+    return b_.Choice(children);
+  }
+
+  // Whether a text that every member has somewhere holds what no member may have anywhere: "a12"
+  // and not "a1". The automaton would find out, but only by going through all that the parts allow.
+  StatusOr<bool> TextsClash() {
+    NodeId all = b_.Star(any_);
+    for (NodeId excluded : excluded_) {
+      NodeView search = b_.node(excluded);
+      if (search.kind != NodeKind::kSequence || search.children.front() != all ||
+          search.children.back() != all) {
+        continue;
+      }
+      for (size_t i = 0; i < positive_; ++i) {
+        NodeView part = b_.node(parts_[i]);
+        if (part.kind != NodeKind::kSequence) continue;
+        for (NodeId child : part.children) {
+          NodeView text = b_.node(child);
+          if (text.kind != NodeKind::kJsonText || text.text.size() > kMaxClashText) continue;
+          GM_ASSIGN_OR_RETURN(bool found, MatchesText(b_, excluded, JsonSpelling(text.text)));
+          if (found) return true;
+        }
+      }
+    }
+    return false;
   }
 
   StatusOr<NodeId> Pattern(const std::string& pattern) {
@@ -224,6 +278,16 @@ class BodyWriter {
   }
 
   void ApplyLength() {
+    // Lengths that clash leave nothing; the automaton would go through all texts to find out.
+    Lengths common{min_, max_};
+    for (size_t i = 0; i < positive_; ++i) {
+      Lengths l = lengths_.Of(parts_[i]);
+      common = {std::max(common.min, l.min), std::min(common.max, l.max)};
+    }
+    if (common.min > common.max) {
+      parts_ = {b_.Nothing()};
+      return;
+    }
     for (size_t i = 0; i < positive_ && (min_ > 0 || max_ != kUnbounded); ++i) {
       Lengths l = lengths_.Of(parts_[i]);
       if (l.min >= min_) min_ = 0;
@@ -300,6 +364,7 @@ class BodyWriter {
   NodeId any_;
   std::vector<NodeId> parts_;
   size_t positive_ = 0;
+  std::vector<NodeId> excluded_;  // patterns that must not match
 };
 
 }  // namespace

@@ -66,9 +66,7 @@ ExprId ExprPool::Combine(ExprKind op, std::span<const ExprId> list) {
     auto single = std::find_if(flat.begin(), flat.end(), [&](ExprId p) { return IsSingle(p); });
     if (single != flat.end()) {
       ExprId value = *single;
-      auto is_other = [&](ExprId p) {
-        return kind(p) == ExprKind::kNot && IsSingle(parts(p)[0]);
-      };
+      auto is_other = [&](ExprId p) { return kind(p) == ExprKind::kNot && IsSingle(parts(p)[0]); };
       flat.erase(std::remove_if(flat.begin(), flat.end(), is_other), flat.end());
       if (std::any_of(flat.begin(), flat.end(),
                       [&](ExprId p) { return p != value && IsSingle(p); })) {

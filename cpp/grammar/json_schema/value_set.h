@@ -17,6 +17,7 @@
 #include "grammar/json_schema/dynamic_scope.h"
 #include "grammar/json_schema/json_document.h"
 #include "grammar/json_schema/numbers.h"
+#include "grammar/json_schema/schema_tree.h"
 #include "grammar/json_schema/strings.h"
 
 namespace grammask::internal {
@@ -161,8 +162,16 @@ struct ValueSet {
   std::vector<StringSet> strings;
   std::vector<ArraySet> arrays;
   std::vector<ObjectSet> objects;
+  // In widening: the types (TypeBit; kTypeNumber for all numbers) of which there may be more values
+  // here than are meant. What is subtracted from another set must not be such.
+  uint8_t widened = 0;
 
   static ValueSet All();
+  uint8_t types() const {
+    return (null ? kTypeNull : 0) | (false_value || true_value ? kTypeBoolean : 0) |
+           (numbers.empty() ? 0 : kTypeNumber) | (strings.empty() ? 0 : kTypeString) |
+           (arrays.empty() ? 0 : kTypeArray) | (objects.empty() ? 0 : kTypeObject);
+  }
   bool IsEmpty() const {
     return !null && !false_value && !true_value && numbers.empty() && strings.empty() &&
            arrays.empty() && objects.empty();

@@ -1,0 +1,66 @@
+// What is left of a list of members to the length of its shortest text.
+//
+// All required members come, then a few that meet the conditions, and the shortest of the others
+// fill up to the lower bound. One long member may meet two conditions that two short ones meet for
+// less, and the upper bound may forbid the latter: so the least length is kept for each number of
+// members. Cost: conditions * 2^conditions * members for the cover, once; a sort for each question.
+// Tests: tests/automaton/members_test.cc, which finds the shortest text by search.
+#include "automaton/member_lengths.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "automaton/term_store.h"
+
+namespace grammask::internal {
+namespace {
+
+uint64_t Add(uint64_t a, uint64_t b) { return std::min(kMaxLength, a + b); }
+
+}  // namespace
+
+ConditionCover::ConditionCover(uint32_t conditions, std::span<const Member> members)
+    : size_(size_t{conditions} + 1),
+      lengths_(size_ * (static_cast<size_t>(std::popcount(conditions)) + 1), kMaxLength) {
+  lengths_[0] = 0;
+  for (int64_t n = 1; n <= most(); ++n) {
+    for (uint32_t unmet = 1; unmet <= conditions; ++unmet) {
+      uint64_t& best = lengths_[static_cast<size_t>(n) * size_ + unmet];
+      for (const Member& m : members) {
+        if ((m.meets & unmet) == 0) continue;
+        best = std::min(best, Add(Length(n - 1, unmet & ~m.meets), m.length));
+      }
+    }
+  }
+}
+
+int64_t ConditionCover::Fewest(uint32_t unmet) const {
+  int64_t n = 0;
+  while (n <= most() && Length(n, unmet) == kMaxLength) ++n;
+  return n <= most() ? n : INT64_MAX;
+}
+
+uint64_t ShortestList(MembersLeft left, const ConditionCover& cover) {
+  std::ranges::sort(left.optional);
+  uint64_t best = kMaxLength;
+  for (int64_t n = 0; n <= cover.most(); ++n) {
+    uint64_t length = Add(left.required_length, cover.Length(n, left.unmet));
+    if (length == kMaxLength || left.required + n > left.most) continue;
+    int64_t missing = std::max<int64_t>(0, left.least - left.required - n);
+    if (left.required + n + missing > left.most) continue;
+    for (uint64_t optional : left.optional) {
+      if (missing == 0 || optional >= left.repeated) break;
+      length = Add(length, optional);
+      --missing;
+    }
+    if (missing > 0) {
+      const auto times = static_cast<uint64_t>(missing);
+      const bool too_long = left.repeated > kMaxLength / times;
+      length = too_long ? kMaxLength : Add(length, left.repeated * times);
+    }
+    best = std::min(best, length);
+  }
+  return best;
+}
+
+}  // namespace grammask::internal

@@ -1,0 +1,169 @@
+"""uniqueItems on walks that like to repeat themselves: the mask is exact, no walk ends in a dead end,
+and what comes out has no two equal elements."""
+
+import json
+import random
+
+import pytest
+
+import grammask
+from conftest import allowed_ids
+
+PIECES = [
+    '","', '"},{"', "},{", '":', '"]', "],[", "[1", "1,1", "1,", '{"k":', '{"k":"a"}', "{},", "{}",
+    '{"k":"a"},{"k":"b"}', '"a"', '"a","a"', 'a","a"', "[],[]", "},", '{"a":1}', "true", "false",
+    "null", '{"', '": ', 'a"', "aa", "ab", '"k":"a","v":', "1}", ',{"v":1,"k":"a"}', "\\u0061",
+]  # fmt: skip
+TOKENS = [bytes([b]) for b in range(256)] + [p.encode() for p in PIECES] + [b"</s>"]
+STOP = len(TOKENS) - 1
+
+
+def closed(**properties):
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": ["k"] if "k" in properties else [],
+        "additionalProperties": False,
+    }
+
+
+ITEMS = {
+    "anything": {},
+    "scalars": {"type": ["string", "number", "null", "boolean"]},
+    "few values": {"enum": ["a", "aa", "ab"]},
+    "a pattern of two strings": {"type": "string", "pattern": "^[ab]$"},
+    "closed objects": closed(k={"enum": ["a", "b"]}, v={"type": "integer"}),
+    "four objects": closed(k={"enum": ["a", "b"]}, v={"type": "boolean"}),
+    "strings and short arrays": {
+        "type": ["string", "array"],
+        "items": {"type": "boolean"},
+        "maxItems": 1,
+    },
+    "arrays that are unique themselves": {
+        "type": "array",
+        "items": {"enum": ["a", "b"]},
+        "uniqueItems": True,
+    },
+    "objects of arrays": closed(a={"type": "array", "items": {"enum": [1, 2]}}),
+}
+SCHEMAS = {
+    name: {"type": "array", "uniqueItems": True, "items": items} for name, items in ITEMS.items()
+}
+SCHEMAS["beside an array that need not be"] = {
+    "anyOf": [
+        {"type": "array", "uniqueItems": True, "items": {"type": "object"}},
+        {"type": "array", "maxItems": 2, "items": {"type": "object"}},
+    ]
+}
+
+
+@pytest.fixture(scope="module")
+def compiler():
+    return grammask.GrammarCompiler(grammask.TokenizerInfo(TOKENS, stop_token_ids=[STOP]))
+
+
+def canonical(value):
+    if isinstance(value, bool) or value is None:
+        return ("literal", value)
+    if isinstance(value, (int, float)):
+        return ("number", float(value))
+    if isinstance(value, str):
+        return ("string", value)
+    if isinstance(value, list):
+        return ("array", tuple(canonical(v) for v in value))
+    return ("object", tuple(sorted((k, canonical(v)) for k, v in value.items())))
+
+
+def repeats_a_key(text):
+    class Repeated(Exception):
+        pass
+
+    def check(pairs):
+        if len({k for k, _ in pairs}) < len(pairs):
+            raise Repeated
+        return dict(pairs)
+
+    try:
+        json.loads(text, object_pairs_hook=check)
+    except Repeated:
+        return True
+    return False
+
+
+def choose(rnd, text, allowed):
+    """Half of the time a token that goes on as an earlier place of the text did."""
+    if rnd.random() < 0.5:
+        for length in range(min(12, len(text)), 0, -1):
+            at = text.find(text[-length:], 0, len(text) - 1)
+            if at < 0 or at + length >= len(text):
+                continue
+            after = text[at + length : at + length + rnd.randint(1, 6)]
+            same = [t for t in allowed if t != STOP and after.startswith(TOKENS[t])]
+            if same:
+                return rnd.choice(same)
+            break
+    if STOP in allowed and rnd.random() < 0.3:
+        return STOP
+    likely = [t for t in allowed if t >= 256 or TOKENS[t] in b'ab"[]{}:,1kvt0']
+    return rnd.choice(likely or allowed)
+
+
+@pytest.mark.parametrize("any_order", [False, True])
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_walks(compiler, name, any_order):
+    rnd = random.Random(f"{name} {any_order}")
+    compiled = compiler.compile_json_schema(
+        SCHEMAS[name], strict_mode=False, any_order=any_order, max_whitespace_cnt=1
+    )
+    documents = 0
+    for walk in range(25):
+        matcher = grammask.GrammarMatcher(compiled)
+        text = b""
+        for step in range(60):
+            allowed = sorted(allowed_ids(matcher, len(TOKENS)))
+            assert allowed, f"dead end after {text!r}"
+            if walk % 5 == 0:
+                tried = [t for t in range(len(TOKENS)) if matcher.fork().accept_token(t)]
+                assert allowed == tried, text
+            token = choose(rnd, text, allowed)
+            assert matcher.accept_token(token), (text, TOKENS[token])
+            if token == STOP:
+                break
+            text += TOKENS[token]
+        else:
+            continue
+        documents += 1
+        # A key that is written twice has no value that all readers agree on.
+        if not repeats_a_key(text) and name != "beside an array that need not be":
+            elements = [canonical(v) for v in json.loads(text)]
+            assert len(set(elements)) == len(elements), text
+    assert documents > 0
+
+
+@pytest.mark.parametrize(
+    "valid, text",
+    [
+        (True, '[{"a":1},{"a":2}]'),
+        (False, '[{"a":1},{ "a" : 1.0 }]'),
+        (False, '[{"a":1,"b":2},{"b":2,"a":1}]'),
+        (False, "[[1],[1e0]]"),
+        (True, "[[1],[1,1]]"),
+        (True, '[[1,"a"],["a",1]]'),
+        (True, '[1,true,"1",null,{},[],0,false,""]'),
+        (False, '["a","\\u0061"]'),
+        (False, "[1,1.0]"),
+        (False, "[0,-0]"),
+        (False, '[{"x":[{}]},{"x":[{}]}]'),
+        (True, '[{"x":[{}]},{"x":[{},{}]}]'),
+    ],
+)
+def test_equality(valid, text):
+    grammar = grammask.Grammar.from_json_schema({"type": "array", "uniqueItems": True})
+    matcher = grammask.testing._get_matcher_from_grammar(grammar)
+    assert (matcher.accept_string(text) and matcher.is_completed()) == valid
+
+
+def test_elements_run_out(compiler):
+    schema = {"type": "array", "uniqueItems": True, "items": ITEMS["four objects"], "minItems": 7}
+    with pytest.raises(grammask.SchemaError):
+        compiler.compile_json_schema(schema)
