@@ -208,10 +208,10 @@ class TermBuilder {
     MemberSpec spec;
     spec.separator = ChildTerm(v.children[0]);
     spec.end = ChildTerm(v.children[1]);
-    spec.min = v.members.min;
-    spec.max = v.members.max;
-    spec.conditions = (uint32_t{1} << v.members.conditions) - 1;
-    for (size_t i = 0; i < v.members.uses.size(); ++i) {
+    spec.min = v.members.min();
+    spec.max = v.members.max();
+    spec.conditions = (uint32_t{1} << v.members.conditions()) - 1;
+    for (size_t i = 0; i < v.members.uses().size(); ++i) {
       const TermId term = ChildTerm(v.children[i + 2]);
       const MemberUse use = v.members.use(i);
       if (s_.term(term).nullable) {
@@ -257,7 +257,7 @@ class TermBuilder {
   bool TooFewValues(const NodeView& v) {
     if (v.children.size() != 3 || v.members.use(0) != MemberUse::kDistinct) return false;
     const uint32_t texts = at(v.children[2]).term;
-    return texts != kUnset && !s_.EnoughValues(TermId(texts), v.members.min);
+    return texts != kUnset && !s_.EnoughValues(TermId(texts), v.members.min());
   }
 
   uint64_t LengthOf(const NodeView& v) {
@@ -285,16 +285,16 @@ class TermBuilder {
 
   uint64_t MembersLength(const NodeView& v) {
     uint64_t separator = at(v.children[0]).length;
-    MembersLeft left = {.least = std::max<int64_t>(v.members.min, 1),
-                        .most = v.members.max,
+    MembersLeft left = {.least = std::max<int64_t>(v.members.min(), 1),
+                        .most = v.members.max(),
                         .repeated = kMaxLength};
     if (separator == kMaxLength) {  // then there is no second member
       left.most = 1;
       separator = 0;
     }
-    left.unmet = (uint32_t{1} << v.members.conditions) - 1;
+    left.unmet = (uint32_t{1} << v.members.conditions()) - 1;
     std::vector<ConditionCover::Member> meeting;
-    for (size_t i = 0; i < v.members.uses.size(); ++i) {
+    for (size_t i = 0; i < v.members.uses().size(); ++i) {
       const uint64_t length = Add(at(v.children[i + 2]).length, separator);
       switch (v.members.use(i)) {
         case MemberUse::kRequired:
@@ -547,10 +547,10 @@ class TermBuilder {
       put(static_cast<uint64_t>(v.kind == NodeKind::kRepeat ? v.min : 0));
       put(static_cast<uint64_t>(v.kind == NodeKind::kRepeat ? v.max : 0));
       if (v.kind == NodeKind::kMembers) {
-        put(static_cast<uint64_t>(v.members.min));
-        put(static_cast<uint64_t>(v.members.max));
-        put(v.members.conditions);
-        for (uint32_t use : v.members.uses) put(use);
+        put(static_cast<uint64_t>(v.members.min()));
+        put(static_cast<uint64_t>(v.members.max()));
+        put(v.members.conditions());
+        for (uint32_t use : v.members.uses()) put(use);
       }
       if (v.kind == NodeKind::kRule) {
         const Rule& r = rules_[v.rule.value];

@@ -85,13 +85,27 @@ struct Members {
   int64_t min = 1, max = kUnbounded;  // members in all
   uint32_t conditions = 0;            // so many; some member must meet each
 };
-// The same as stored: member i is children[i + 2] of the node.
-struct MembersView {
-  int64_t min, max;
-  uint32_t conditions;
-  std::span<const uint32_t> uses;  // MemberUse, and meets << 8
-  MemberUse use(size_t i) const { return static_cast<MemberUse>(uses[i] & 0xFF); }
-  uint32_t meets(size_t i) const { return uses[i] >> 8; }
+// The same as stored: member i is children[i + 2] of the node. Of other kinds: nothing.
+class MembersView {
+ public:
+  MembersView() = default;
+  // `words`: after the children, the uses, then bounds and conditions (EncodeMembers).
+  MembersView(const uint32_t* words, uint32_t count) : words_(words), count_(count) {}
+
+  int64_t min() const { return Bound(0); }
+  int64_t max() const { return Bound(2); }
+  uint32_t conditions() const { return words_[count_ + 4]; }
+  std::span<const uint32_t> uses() const { return {words_, count_}; }  // MemberUse | meets << 8
+  MemberUse use(size_t i) const { return static_cast<MemberUse>(words_[i] & 0xFF); }
+  uint32_t meets(size_t i) const { return words_[i] >> 8; }
+
+ private:
+  int64_t Bound(size_t at) const {
+    const uint32_t* words = words_ + count_ + at;
+    return static_cast<int64_t>(uint64_t{words[1]} << 32 | words[0]);
+  }
+  const uint32_t* words_ = nullptr;
+  uint32_t count_ = 0;
 };
 
 // One node, as a view into its Grammar. Only the fields of its kind have a meaning.

@@ -209,13 +209,8 @@ NodeView NodeStorage::View(NodeId id) const {
       break;
     case NodeKind::kMembers: {
       v.children = Children(id);
-      const uint32_t* words = static_cast<const uint32_t*>(n.data) + v.children.size();
-      const size_t count = v.children.size() - 2;
-      v.members.uses = {words, count};
-      words += count;
-      v.members.min = static_cast<int64_t>(uint64_t{words[1]} << 32 | words[0]);
-      v.members.max = static_cast<int64_t>(uint64_t{words[3]} << 32 | words[2]);
-      v.members.conditions = words[4];
+      v.members = MembersView(static_cast<const uint32_t*>(n.data) + v.children.size(),
+                              static_cast<uint32_t>(v.children.size() - 2));
       break;
     }
   }

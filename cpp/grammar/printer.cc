@@ -158,12 +158,12 @@ void AppendCounts(int64_t min, int64_t max, std::string* out) {
 
 // The first argument of Members: bounds, then a word for each member.
 void AppendMemberUses(const MembersView& members, std::string* out) {
-  *out += '"' + std::to_string(members.min) + "..";
-  if (members.max != kUnbounded) *out += std::to_string(members.max);
-  for (size_t i = 0; i < members.uses.size(); ++i) {
+  *out += '"' + std::to_string(members.min()) + "..";
+  if (members.max() != kUnbounded) *out += std::to_string(members.max());
+  for (size_t i = 0; i < members.uses().size(); ++i) {
     *out += ' ';
     *out += MemberUseName(members.use(i));
-    for (uint32_t c = 0; c < members.conditions; ++c) {
+    for (uint32_t c = 0; c < members.conditions(); ++c) {
       if (members.meets(i) >> c & 1) *out += ':' + std::to_string(c);
     }
   }

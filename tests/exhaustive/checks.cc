@@ -289,7 +289,7 @@ bool CheckGrammar(const internal::Grammar& grammar, const SmallVocabulary& vocab
     const NodeKind kind = grammar.node(NodeId(i)).kind;
     plain = plain && kind != NodeKind::kJsonText && kind != NodeKind::kJsonClass;
     if (kind != NodeKind::kMembers) continue;
-    for (const uint32_t use : grammar.node(NodeId(i)).members.uses) {
+    for (const uint32_t use : grammar.node(NodeId(i)).members.uses()) {
       const bool distinct = static_cast<MemberUse>(use & 0xFF) == MemberUse::kDistinct;
       checker.check_shortest_exactly = checker.check_shortest_exactly && !distinct;
     }

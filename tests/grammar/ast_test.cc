@@ -65,9 +65,9 @@ void ExpectWellFormed(const Grammar& g) {
       numbers = {static_cast<uint32_t>(v.multiple.modulus), v.multiple.scale};
     }
     if (v.kind == NodeKind::kMembers) {
-      ASSERT_EQ(v.members.uses.size() + 2, v.children.size());
-      numbers.assign(v.members.uses.begin(), v.members.uses.end());
-      for (int64_t n : {v.members.min, v.members.max, int64_t{v.members.conditions}}) {
+      ASSERT_EQ(v.members.uses().size() + 2, v.children.size());
+      numbers.assign(v.members.uses().begin(), v.members.uses().end());
+      for (int64_t n : {v.members.min(), v.members.max(), int64_t{v.members.conditions()}}) {
         numbers.push_back(static_cast<uint32_t>(n >> 32));
         numbers.push_back(static_cast<uint32_t>(n));
       }

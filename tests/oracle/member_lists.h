@@ -43,7 +43,7 @@ class MemberLists {
   MemberLists(const Grammar& grammar, NodeId node);
 
   State Start() const { return {.used = std::vector<bool>(count()), .values = {}}; }
-  size_t count() const { return view_.members.uses.size(); }
+  size_t count() const { return view_.members.uses().size(); }
   NodeId separator() const { return view_.children[0]; }
   NodeId end() const { return view_.children[1]; }
   NodeId member(size_t i) const { return view_.children[i + 2]; }
