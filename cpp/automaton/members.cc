@@ -312,7 +312,10 @@ uint64_t MemberTable::MinLength(int64_t id, MemberPhase phase) const {
                       .most = spec.max == kUnbounded ? kUnbounded : spec.max - state.written,
                       .repeated = kMaxLength};
   if (phase == MemberPhase::kDue) left.least = std::max<int64_t>(left.least, 1);
-  for (const MemberSpec::Member& m : spec.members) {
+  // Others fill up only where those that must come are too few.
+  const std::span<const MemberSpec::Member> others =
+      left.least > left.required ? std::span(spec.members) : std::span<const MemberSpec::Member>();
+  for (const MemberSpec::Member& m : others) {
     const uint64_t length = Add(m.length, separator);
     if (!Once(m.use)) {
       left.repeated = std::min(left.repeated, length);
