@@ -339,5 +339,21 @@ TEST(StringsTest, ClashesOfTextsAndLengths) {
   EXPECT_NE(emit({"^....$", "b"}, {}, 4), builder.Nothing());
 }
 
+TEST(StringsTest, ALengthBesideAPatternIsOneCount) {
+  for (const char* pattern : {"^[a-z]+$", "a.*b", "(?=.*\\d)[a-z]", "\\bfoo\\b", "^(ab|cd)+$"}) {
+    std::vector<size_t> nodes;
+    for (int64_t length : {10, 1000, 1'000'000}) {
+      GrammarBuilder builder;
+      StringSet set;
+      set.patterns = {pattern};
+      set.max_length = length;
+      RuleId root = builder.AddRule("root");
+      builder.SetBody(root, *EmitStringBody(&builder, set, {}));
+      nodes.push_back(builder.Finish(root)->node_count());
+    }
+    EXPECT_EQ(nodes, std::vector<size_t>(3, nodes[0])) << pattern;
+  }
+}
+
 }  // namespace
 }  // namespace grammask::internal
