@@ -43,8 +43,9 @@ StatusOr<Grammar> Build(std::string_view schema, const JsonSchemaOptions& option
   if (widen) tree.AdmitDraft3();
   GrammarBuilder builder(limits);
   KeyPatterns patterns(&builder, limits);
-  Normaliser normaliser(&tree, &patterns, limits,
-                        {.strict = options.strict_mode, .widen = widen, .formats = &options.formats});
+  Normaliser normaliser(
+      &tree, &patterns, limits,
+      {.strict = options.strict_mode, .widen = widen, .formats = &options.formats});
   GM_ASSIGN_OR_RETURN(ExprId root, normaliser.SchemaExpr(document.root(), kNoScope));
   GM_RETURN_IF_ERROR(normaliser.Evaluate(root).status());
   StatusOr<bool> empty = normaliser.ProvablyEmpty(root);

@@ -52,11 +52,13 @@ TEST(CanonicalJson, EqualValuesHaveOneText) {
 }
 
 TEST(CapturedValue, EveryBeginningOfItsTextsMayBecomeIt) {
-  const CapturedValue value = Value(R"({"a":[1,-20,{"x":null}],"bc":"\u00e9\ud83d\ude00\n","":true})");
-  for (const std::string text :
-       {R"({"a":[1,-20,{"x":null}],"bc":"é😀\n","":true})",
-        R"( { "" : true , "a" : [ 1.0 , -2e1 , { "x" : null } ] , "bc" : "\u00E9\uD83D\uDE00\u000a" } )",
-        R"({"b\u0063":"é\ud83d\ude00\n","":true,"\u0061":[10e-1,-20.00,{"\u0078":null}]})"}) {
+  const CapturedValue value =
+      Value(R"({"a":[1,-20,{"x":null}],"bc":"\u00e9\ud83d\ude00\n","":true})");
+  for (
+      const std::string text :
+      {R"({"a":[1,-20,{"x":null}],"bc":"é😀\n","":true})",
+       R"( { "" : true , "a" : [ 1.0 , -2e1 , { "x" : null } ] , "bc" : "\u00E9\uD83D\uDE00\u000a" } )",
+       R"({"b\u0063":"é\ud83d\ude00\n","":true,"\u0061":[10e-1,-20.00,{"\u0078":null}]})"}) {
     for (size_t n = 0; n <= text.size(); ++n) {
       EXPECT_TRUE(value.MayComeFrom(text.substr(0, n))) << text.substr(0, n);
     }

@@ -103,7 +103,7 @@ MemberLists::MemberLists(const Grammar& grammar, NodeId node)
 std::optional<MemberLists::State> MemberLists::After(const State& state, size_t i,
                                                      std::string_view text) const {
   const MembersView& m = view_.members;
-  if (m.max != kUnbounded && state.written == m.max) return std::nullopt;
+  if (m.max() != kUnbounded && state.written == m.max()) return std::nullopt;
   State next = state;
   switch (m.use(i)) {
     case MemberUse::kOptional:
@@ -119,7 +119,7 @@ std::optional<MemberLists::State> MemberLists::After(const State& state, size_t 
       if (!next.values.insert(CanonicalValue(text)).second) return std::nullopt;
       break;
   }
-  const int64_t cap = m.max != kUnbounded ? m.max : std::max<int64_t>(m.min, 1);
+  const int64_t cap = m.max() != kUnbounded ? m.max() : std::max<int64_t>(m.min(), 1);
   next.written = std::min(state.written + 1, cap);
   return next;
 }
@@ -129,7 +129,7 @@ bool MemberLists::MayEnd(const State& state) const {
   for (size_t i = 0; i < count(); ++i) {
     if (m.use(i) == MemberUse::kRequired && !state.used[i]) return false;
   }
-  return state.written >= std::max<int64_t>(m.min, 1) && state.met + 1 == 1u << m.conditions;
+  return state.written >= std::max<int64_t>(m.min(), 1) && state.met + 1 == 1u << m.conditions();
 }
 
 bool MemberLists::CanEnd(const State& state, const Productive& productive) {
@@ -145,7 +145,7 @@ bool MemberLists::CanEnd(const State& state, const Productive& productive) {
     auto add = [&](std::optional<State> next) {
       if (next && seen.insert(*next).second) todo.push_back(std::move(*next));
     };
-    const bool too_few = now.written < m.min;
+    const bool too_few = now.written < m.min();
     for (size_t i = 0; i < count(); ++i) {
       if (!productive(member(i))) continue;
       const bool useful = m.use(i) == MemberUse::kRequired || (m.meets(i) & ~now.met) != 0;
