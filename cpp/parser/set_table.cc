@@ -380,12 +380,21 @@ const ClassMap* SetTable::BuildClasses(std::span<const Item> items, bool each_by
   }
   std::vector<uint8_t> example;
   uint16_t class_of[256];
-  absl::flat_hash_map<Moves, uint16_t> classes;
+  // Of each class the first piece: by search while there are few, else by hash.
+  absl::InlinedVector<uint16_t, 16> first;
+  absl::flat_hash_map<Moves, uint16_t> by_hash;
   for (uint16_t p = 0; p < pieces; ++p) {
     class_of[p] = 0;
     if (moves[p].empty()) continue;
     const auto next = static_cast<uint16_t>(example.size() + 1);
-    class_of[p] = each_byte ? next : classes.try_emplace(std::move(moves[p]), next).first->second;
+    class_of[p] = next;
+    if (!each_byte && pieces > kLinearSearch * 2) {
+      class_of[p] = by_hash.try_emplace(moves[p], next).first->second;
+    } else if (!each_byte) {
+      const auto it = std::ranges::find_if(first, [&](uint16_t f) { return moves[f] == moves[p]; });
+      class_of[p] = static_cast<uint16_t>(it - first.begin() + 1);
+      if (it == first.end()) first.push_back(p);
+    }
     if (class_of[p] == next) example.push_back(example_of[p]);
   }
   auto* map = memory_.Allocate<ClassMap>(1);

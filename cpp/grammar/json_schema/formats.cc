@@ -68,39 +68,81 @@ std::string TwoDigits(int number) {
   return {static_cast<char>('0' + number / 10), static_cast<char>('0' + number % 10)};
 }
 
-// Local times that are 23:59:60 in UTC. Hours and minutes each go with those of the offset, so two
-// lists are met with each other: minute m goes with +(m+1) or -(59-m), hour h with +h or -(23-h),
-// but +0 minutes with minute 59 and with +(h+1). `east` are offsets above zero, where the local
-// date is the next one; the others are Z, zero and below.
-NodeId LeapSecond(FormatWriter& w, bool east) {
-  constexpr int kHours = 24, kMinutes = 60;
-  NodeId second = w.Seq({w.Text(":60"), Fraction(w)}), two = w.Times(Digit(w), 2);
-  NodeId not_zero = w.Or({w.Seq({w.In("1-9"), Digit(w)}), w.Seq({w.Text("0"), w.In("1-9")})});
-  NodeId colon = w.Text(":");
-  std::vector<NodeId> hours, minutes;
-  for (int h = 0; h < kHours; ++h) {
-    NodeId after;
-    if (east) {
-      NodeId whole = w.Text("+" + TwoDigits((h + 1) % kHours) + ":00");
-      NodeId other = w.Seq({w.Text("+" + TwoDigits(h) + ":"), not_zero});
-      after = h == kHours - 1 ? other : w.Or({whole, other});
-    } else {
-      after = w.Seq({w.Text("-" + TwoDigits(kHours - 1 - h) + ":"), two});
-      if (h == kHours - 1) after = w.Or({after, w.In("Zz"), w.Text("+00:00")});
+// Local times that are 23:59:60 in UTC: hh:mm:60 and the offset. To the west the two add up to
+// 23:59; Z and +00:00 go with 23:59 alone. To the east (`east`), where the local date is the next
+// one, the offset is a minute more than the local time. Both are told digit by digit: a few
+// choices, each about two digits with any others around them, met with each other.
+class LeapSeconds {
+ public:
+  explicit LeapSeconds(FormatWriter& w)
+      : w_(w),
+        digit_(Digit(w)),
+        two_(w.Times(digit_, 2)),
+        colon_(w.Text(":")),
+        second_(w.Seq({w.Text(":60"), Fraction(w)})) {}
+
+  NodeId West() {
+    std::vector<NodeId> hours, tens, units;
+    for (int h = 0; h < 24; ++h) hours.push_back(Hours("-", TwoDigits(h), TwoDigits(23 - h)));
+    for (int d = 0; d < 6; ++d) tens.push_back(Tens("-", d, 5 - d));
+    for (int d = 0; d < 10; ++d) units.push_back(Units("-", d, 9 - d));
+    NodeId here = w_.Seq({w_.Text("23:59"), second_, w_.Or({w_.In("Zz"), w_.Text("+00:00")})});
+    return w_.Or({here, w_.b().And({Any(hours), Any(tens), Any(units)})});
+  }
+
+  NodeId East() {
+    std::vector<NodeId> hour_tens, hour_units, same_tens, next_tens, next_units, next_hour;
+    for (int d = 0; d < 3; ++d) hour_tens.push_back(HourTens(d));
+    for (int d = 0; d < 10; ++d) hour_units.push_back(HourUnits(d));
+    for (int d = 0; d < 6; ++d) same_tens.push_back(Tens("+", d, d));
+    for (int d = 0; d < 9; ++d) next_units.push_back(Units("+", d, d + 1));
+    for (int d = 0; d < 5; ++d) {
+      next_tens.push_back(w_.Seq({two_, colon_, Text(d), w_.Text("9"), second_, w_.Text("+"), two_,
+                                  colon_, Text(d + 1), w_.Text("0")}));
     }
-    hours.push_back(w.Seq({w.Text(TwoDigits(h) + ":"), two, second, after}));
+    for (int h = 0; h < 23; ++h) {
+      next_hour.push_back(w_.Seq(
+          {w_.Text(TwoDigits(h) + ":59"), second_, w_.Text("+" + TwoDigits(h + 1) + ":00")}));
+    }
+    NodeId hour = w_.Seq({HourMinute(w_), second_, w_.Text("+"), two_, colon_, two_});
+    NodeId tens = Any(hour_tens), units = Any(hour_units);
+    return w_.Or({w_.b().And({hour, tens, units, Any(same_tens), Any(next_units)}),
+                  w_.b().And({hour, tens, units, Any(next_tens)}), Any(next_hour)});
   }
-  for (int m = 0; m < kMinutes; ++m) {
-    NodeId after = east ? w.Seq({w.Text("+"), two, w.Text(":" + TwoDigits((m + 1) % kMinutes))})
-                        : w.Seq({w.Text("-"), two, w.Text(":" + TwoDigits(kMinutes - 1 - m))});
-    if (!east && m == kMinutes - 1) after = w.Or({after, w.In("Zz"), w.Text("+00:00")});
-    minutes.push_back(w.Seq({two, colon, w.Text(TwoDigits(m)), second, after}));
+
+ private:
+  NodeId Any(const std::vector<NodeId>& alternatives) { return w_.b().Choice(alternatives); }
+  NodeId Text(int digit) { return w_.Text(std::string(1, static_cast<char>('0' + digit))); }
+  // Times with these hours, or tens or units of the minutes; locally and in the offset.
+  NodeId Hours(std::string_view sign, const std::string& local, const std::string& offset) {
+    return w_.Seq(
+        {w_.Text(local + ":"), two_, second_, w_.Text(std::string(sign) + offset + ":"), two_});
   }
-  return w.b().And({w.b().Choice(hours), w.b().Choice(minutes)});
-}
+  NodeId Tens(std::string_view sign, int local, int offset) {
+    return w_.Seq({two_, colon_, Text(local), digit_, second_, w_.Text(sign), two_, colon_,
+                   Text(offset), digit_});
+  }
+  NodeId Units(std::string_view sign, int local, int offset) {
+    return w_.Seq({two_, colon_, digit_, Text(local), second_, w_.Text(sign), two_, colon_, digit_,
+                   Text(offset)});
+  }
+  // To the east, the same tens or units of the hours in both.
+  NodeId HourTens(int d) {
+    return w_.Seq(
+        {Text(d), digit_, colon_, two_, second_, w_.Text("+"), Text(d), digit_, colon_, two_});
+  }
+  NodeId HourUnits(int d) {
+    return w_.Seq(
+        {digit_, Text(d), colon_, two_, second_, w_.Text("+"), digit_, Text(d), colon_, two_});
+  }
+
+  FormatWriter& w_;
+  NodeId digit_, two_, colon_, second_;
+};
 
 NodeId Time(FormatWriter& w) {
-  return w.Or({PlainTime(w), LeapSecond(w, false), LeapSecond(w, true)});
+  LeapSeconds leap(w);
+  return w.Or({PlainTime(w), leap.West(), leap.East()});
 }
 
 // Leap seconds are put at the end of June or December.
@@ -108,8 +150,9 @@ NodeId DateTime(FormatWriter& w) {
   NodeId last = w.Or({w.Text("-06-30"), w.Text("-12-31")});
   NodeId next = w.Or({w.Text("-07-01"), w.Text("-01-01")});
   NodeId t = w.In("Tt");
-  return w.Or({w.Seq({Date(w), t, PlainTime(w)}), w.Seq({Year(w), last, t, LeapSecond(w, false)}),
-               w.Seq({Year(w), next, t, LeapSecond(w, true)})});
+  LeapSeconds leap(w);
+  return w.Or({w.Seq({Date(w), t, PlainTime(w)}), w.Seq({Year(w), last, t, leap.West()}),
+               w.Seq({Year(w), next, t, leap.East()})});
 }
 
 NodeId Duration(FormatWriter& w) {
