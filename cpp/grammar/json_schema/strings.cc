@@ -279,6 +279,8 @@ class BodyWriter {
 
   void ApplyLength() {
     // Lengths that clash leave nothing; the automaton would go through all texts to find out.
+    const bool alone = positive_ == 1 && min_ == 0 && max_ == kUnbounded;
+    if (alone) return;
     Lengths common{min_, max_};
     for (size_t i = 0; i < positive_; ++i) {
       Lengths l = lengths_.Of(parts_[i]);
