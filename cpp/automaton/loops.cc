@@ -102,6 +102,22 @@ std::optional<TermStore::Loosened> TermStore::Loosen(TermId id) {
   return Loosened{loose, loop->b};
 }
 
+std::optional<TermId> TermStore::WithoutExclusions(TermId id) {
+  const Term& t = terms_[id.value];
+  const bool sequence = t.kind == TermKind::kSequence;
+  const Term& head = sequence ? terms_[t.children[0].value] : t;
+  if (head.kind != TermKind::kAnd) return std::nullopt;
+  absl::InlinedVector<TermId, 4> parts;
+  for (TermId c : head.children) {
+    const Term& part = terms_[c.value];
+    if (part.kind != TermKind::kNot || !terms_[part.children[0].value].finite) parts.push_back(c);
+  }
+  if (parts.empty() || parts.size() == head.children.size()) return std::nullopt;
+  std::lock_guard lock(mutex_);
+  const TermId rest = And(parts);
+  return sequence ? Sequence(rest, t.children[1]) : rest;
+}
+
 bool TermStore::Includes(TermId whole, TermId part) {
   const TermId parts[] = {part, Not(whole)};
   return And(parts) == Nothing();

@@ -186,6 +186,10 @@ class TermStore {
   };
   std::optional<Loosened> Loosen(TermId id);
 
+  // The same state without the finitely many texts that its beginning excludes: in `(X* & !("ab"))
+  // "\""` that is `X* "\""`. Takes the lock.
+  std::optional<TermId> WithoutExclusions(TermId id);
+
   // A part of a state's language that any number of X may be put in front of: what the state can
   // still match after any X's includes it. Of a search, `X* "abc" X*`, it is the search itself,
   // whatever has been read. Takes the lock.

@@ -61,8 +61,98 @@ const Level1& MaskCache::OfState(TermId state) {
   return *made;
 }
 
+// The tokens that `wider` takes and `state` does not, where both are told apart by a few excluded
+// texts; false where that is not all. Only what the excluded texts agree with is walked: elsewhere
+// the two are in the same state.
+bool MaskCache::FindRefused(TermId state, TermId wider, std::vector<TokenId>* refused) {
+  const auto nodes = vocab_->nodes();
+  const auto tokens = vocab_->trie_tokens();
+  auto refuse = [&](uint32_t i) {
+    refused->insert(refused->end(), tokens.begin() + nodes[i].tokens,
+                    tokens.begin() + nodes[nodes[i].end].tokens);
+  };
+  struct Pair {
+    SetId narrow, wide;
+    bool escaped;  // here or before
+  };
+  std::vector<Pair> path;
+  // False when the escapes differ, be it that a token refused inside escapes as well; `descend`
+  // when the subtree is to be walked.
+  auto compare = [&](uint32_t i, SetId narrow, SetId wide, bool escaped, bool* descend) {
+    *descend = false;
+    if (narrow == wide) return true;
+    if (narrow == SetTable::Dead()) {
+      refuse(i);
+      return !escaped && refused->size() <= kMaxList;
+    }
+    if (sets_.set(narrow).escaping != sets_.set(wide).escaping) return false;
+    *descend = true;
+    return true;
+  };
+  const auto narrow_edges = terms_.Expand(state).bytes;
+  const auto wide_edges = terms_.Expand(wider).bytes;
+  auto target = [](std::span<const ByteEdge> edges, int byte) {
+    const auto it = std::ranges::lower_bound(edges, byte, {}, &ByteEdge::hi);
+    return it != edges.end() && it->lo <= byte ? it->to : TermStore::Nothing();
+  };
+  for (int b = 0; b < 256; ++b) {
+    const uint32_t top = vocab_->root_child(static_cast<uint8_t>(b));
+    const TermId narrow_to = target(narrow_edges, b), wide_to = target(wide_edges, b);
+    if (top == 0 || narrow_to == wide_to) continue;
+    const SetId narrow =
+        narrow_to == TermStore::Nothing() ? SetTable::Dead() : sets_.InUnknownContext(narrow_to);
+    const SetId wide = sets_.InUnknownContext(wide_to);
+    bool descend = false;
+    if (!compare(top, narrow, wide, false, &descend)) return false;
+    path.assign(1, {narrow, wide, sets_.set(wide).escaping});
+    for (uint32_t i = top + 1; descend && i < nodes[top].end;) {
+      const TrieNode& node = nodes[i];
+      const Pair from = path[node.depth - 2];
+      const SetId narrow_at = sets_.Step(from.narrow, node.byte);
+      const SetId wide_at = sets_.Step(from.wide, node.byte);
+      bool below = false;
+      if (!compare(i, narrow_at, wide_at, from.escaped, &below)) return false;
+      if (!below) {
+        i = node.end;
+        continue;
+      }
+      path.resize(node.depth - 1);
+      path.push_back({narrow_at, wide_at, from.escaped || sets_.set(wide_at).escaping});
+      ++i;
+    }
+  }
+  return true;
+}
+
+// The mask of a state from that of the same state with nothing excluded; null where they differ in
+// more than a few tokens that stay inside.
+const Level1* MaskCache::FromWider(TermId state, TermId wider) {
+  std::vector<TokenId> refused;
+  if (!FindRefused(state, wider, &refused)) return nullptr;
+  const Level1& wide = OfState(wider);
+  if (!refused.empty()) {
+    if (!wide.references.empty()) return nullptr;
+    std::ranges::sort(refused);
+    if (wide.residual != nullptr && std::ranges::any_of(wide.residual->tokens, [&](TokenId t) {
+          return std::ranges::binary_search(refused, t);
+        })) {
+      return nullptr;
+    }
+  }
+  Level1 result = wide;
+  if (!refused.empty()) result.accepted = Without(wide.accepted, refused);
+  result.reach = UINT64_MAX;
+  std::lock_guard lock(mutex_);
+  bytes_ += sizeof(Level1);
+  ++count_;
+  return new (memory_.Allocate<Level1>(1)) Level1(result);
+}
+
 // The mask of a state that is its own far state.
 const Level1* MaskCache::Make(TermId state) {
+  if (const auto wider = terms_.WithoutExclusions(state)) {
+    if (const Level1* made = FromWider(state, *wider)) return made;
+  }
   {
     Draft draft;
     if (TakeSlice(state, &draft)) return Store(draft);

@@ -93,6 +93,8 @@ class MaskCache {
   void WalkState(TermId state, Draft* draft);
   void WalkOthers(TermId state, const Slice& slice, Draft* draft);
   bool TakeSlice(TermId state, Draft* draft);
+  const Level1* FromWider(TermId state, TermId wider);
+  bool FindRefused(TermId state, TermId wider, std::vector<TokenId>* refused);
   Slice* SliceFor(TermId x, bool bounded);
   const Level1* Store(const Draft& draft);
   void AddEscapes(const Draft& draft, const std::vector<uint32_t>& accepted_bits, Level1* out);
