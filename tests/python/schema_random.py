@@ -32,8 +32,9 @@ FORMATS = {
     "json-pointer": ["", "/a/b", "/a~0", "a", "/~2"],
 }
 # Formats whose checkers admit more, or for which there is none.
-LAX_FORMATS = ["email", "hostname", "uri", "uri-reference", "duration", "regex", "idn-email", "iri", "idn-hostname",
-               "uri-template", "relative-json-pointer"]  # fmt: skip
+# Not drawn are those whose checkers refuse what the standards allow (a regex by ECMA-262 that Python
+# does not read, "100" as a relative JSON pointer, letters of a later Unicode).
+LAX_FORMATS = ["email", "hostname", "uri", "uri-reference", "duration", "iri", "uri-template"]
 FORMAT_STRINGS = [text for texts in FORMATS.values() for text in texts]
 NUMBERS = [0, 1, 2, 3, 4, 5, 6, 7, 10, 12, 15, -1, -2, -6, 100, 2**53 + 1, -(2**63)] + [
     Decimal(text) for text in ["0.5", "1.0", "-0.5", "2.50", "0.1", "3.0", "-1.0", "0.25", "9.99"]
