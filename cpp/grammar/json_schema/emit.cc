@@ -52,6 +52,12 @@ StatusOr<RuleId> SchemaEmitter::EmitRoot(ExprId expr) {
     GM_ASSIGN_OR_RETURN(const ValueSet* set, normaliser_.Evaluate(task.expr));
     // Documents may have been read meanwhile.
     layout_.set_max_depth(normaliser_.tree().document().depth() + kFreeDepth);
+    ValueSet containers;
+    if (task.containers) {
+      containers.arrays = set->arrays;
+      containers.objects = set->objects;
+      set = &containers;
+    }
     StatusOr<NodeId> body = Body(*set, task.depth);
     if (!body.ok()) return Located(body.status());
     builder_.SetBody(task.rule, *body);
@@ -72,6 +78,18 @@ Status SchemaEmitter::Located(const Status& status) const {
   return Status(status.code(),
                 normaliser_.pool().ToString(current_, normaliser_.tree().document()) + ": " +
                     status.message());
+}
+
+NodeId SchemaEmitter::Containers(ExprId expr, int depth) {
+  int level = layout_.depends_on_depth() ? depth : 0;
+  auto [it, fresh] = containers_.try_emplace(std::pair(expr, level));
+  if (fresh) {
+    normaliser_.MarkEmitted(expr);
+    RuleId rule = builder_.AddRule("containers");
+    tasks_.push_back({expr, depth, rule, true});
+    it->second = builder_.Rule(rule);
+  }
+  return it->second;
 }
 
 StatusOr<NodeId> SchemaEmitter::Value(ExprId expr, int depth, std::string_view name) {

@@ -37,11 +37,14 @@ class SchemaEmitter {
     ExprId expr;
     int depth;
     RuleId rule;
+    bool containers = false;  // its arrays and objects alone
   };
 
   // A node for the texts of `expr` as a value at `depth`: complete at once where it holds no arrays
   // or objects, else a rule whose body is made later.
   StatusOr<NodeId> Value(ExprId expr, int depth, std::string_view name);
+  // A rule for the arrays and objects of `expr` alone, whose body is made later.
+  NodeId Containers(ExprId expr, int depth);
   StatusOr<NodeId> Body(const ValueSet& set, int depth);
   // One case; in widening, without the conditions that have no form (emit_widened.cc).
   StatusOr<NodeId> Case(const ObjectSet& set, int depth);
@@ -79,7 +82,7 @@ class SchemaEmitter {
   NumberSpelling spelling_;
   std::vector<Task> tasks_;
   ExprId current_ = kAnything;  // whose rule is being made
-  absl::flat_hash_map<std::pair<ExprId, int>, NodeId> values_;
+  absl::flat_hash_map<std::pair<ExprId, int>, NodeId> values_, containers_;
   absl::flat_hash_map<NodeId, NodeId> rules_;  // by body
   std::optional<NodeId> regex_;                // the text of format regex, once it is made
 };

@@ -297,11 +297,7 @@ StatusOr<NodeId> ArrayEmitter::Unique() {
     GM_ASSIGN_OR_RETURN(NodeId scalars, Scalars(*set));
     all.members.push_back({scalars, MemberUse::kDistinct});
     if (compound) {
-      ValueSet containers;
-      containers.arrays = set->arrays;
-      containers.objects = set->objects;
-      GM_ASSIGN_OR_RETURN(NodeId node, e_.Body(containers, depth_ + 1));
-      all.members.push_back({node, MemberUse::kDistinct});
+      all.members.push_back({e_.Containers(set_.rest, depth_ + 1), MemberUse::kDistinct});
     }
   }
   return builder_.Members(all);
