@@ -103,7 +103,7 @@ def _own_positions(validator, instance, schema):
     if "unevaluatedItems" in schema:
         return every
     out = {i for i in every if i < prefix}
-    if "contains" in schema and "recursiveRef" not in str(validator.META_SCHEMA):
+    if "contains" in schema and "2019-09" not in validator.META_SCHEMA["$id"]:
         inner = validator.evolve(schema=schema["contains"])
         out |= {i for i in every if inner.is_valid(instance[i])}
     return out
@@ -257,6 +257,9 @@ class Judge:
         uri = schema.get("$schema") if isinstance(schema, dict) else None
         cls = JUDGES.get(uri, JUDGES["https://json-schema.org/draft/2020-12/schema"])
         cls.check_schema(schema)
+        if isinstance(schema, dict):
+            # Else a reference to the root would be judged by the package's own class.
+            schema.pop("$schema", None)
         self.validator = cls(schema, format_checker=FORMATS)
         self.draft4 = "draft-04" in (uri or "")
 
