@@ -84,7 +84,9 @@ class SchemaEmitter {
   ExprId current_ = kAnything;  // whose rule is being made
   absl::flat_hash_map<std::pair<ExprId, int>, NodeId> values_, containers_;
   absl::flat_hash_map<NodeId, NodeId> rules_;  // by body
-  std::optional<NodeId> regex_;                // the text of format regex, once it is made
+  // ArrayEmitter::CountOf, by expression and depth.
+  absl::flat_hash_map<std::pair<ExprId, int>, std::optional<int64_t>> counts_;
+  std::optional<NodeId> regex_;  // the text of format regex, once it is made
 };
 
 }  // namespace grammask::internal

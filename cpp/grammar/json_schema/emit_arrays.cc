@@ -167,9 +167,17 @@ StatusOr<NodeId> ArrayEmitter::Scalars(const ValueSet& set) {
 // How many values there are in `expr`: exact up to kMany, which stands for more or infinitely many;
 // nullopt where that is not plain.
 StatusOr<std::optional<int64_t>> ArrayEmitter::CountOf(ExprId expr, int depth) {
-  std::optional<int64_t> unknown;
   if (expr == kNone) return std::optional<int64_t>(0);
-  if (depth == 0) return unknown;
+  if (depth == 0) return std::optional<int64_t>();
+  const auto known = e_.counts_.find(std::pair(expr, depth));
+  if (known != e_.counts_.end()) return std::optional<int64_t>(known->second);
+  GM_ASSIGN_OR_RETURN(std::optional<int64_t> count, CountAnew(expr, depth));
+  e_.counts_[std::pair(expr, depth)] = count;
+  return count;
+}
+
+StatusOr<std::optional<int64_t>> ArrayEmitter::CountAnew(ExprId expr, int depth) {
+  std::optional<int64_t> unknown;
   GM_ASSIGN_OR_RETURN(const ValueSet* set, e_.normaliser_.Evaluate(expr));
   std::optional<int64_t> sum = set->null + set->false_value + set->true_value;
   auto add = [&](std::optional<int64_t> n) {

@@ -77,6 +77,7 @@ class ArrayEmitter {
   StatusOr<NodeId> Unique();
   StatusOr<NodeId> UniqueAfterPrefix();
   StatusOr<std::optional<int64_t>> CountOf(ExprId expr, int depth);
+  StatusOr<std::optional<int64_t>> CountAnew(ExprId expr, int depth);
   StatusOr<std::optional<int64_t>> CountOf(const ArraySet& set, int depth);
   StatusOr<std::optional<int64_t>> CountOf(const ObjectSet& set, int depth);
   StatusOr<NodeId> Scalars(const ValueSet& set);
