@@ -83,7 +83,7 @@ void Overlay(const EdgeList& edges, F&& f) {
 class Deriver {
  public:
   Deriver(TermStore& store, TermId id, bool raw)
-      : s_(store), t_(store.terms_[id.value]), raw_(raw) {}
+      : s_(store), id_(id), t_(store.terms_[id.value]), raw_(raw) {}
 
   const Expansion* Run() {
     switch (t_.kind) {
@@ -179,8 +179,11 @@ class Deriver {
   // The readings of `part`, each followed by `rest`.
   void Append(TermId part, TermId rest) {
     const Expansion& e = Part(part);
+    // A loop of the head is one of the sequence.
+    const bool head = t_.kind == TermKind::kSequence && part == t_.children[0];
     for (const ByteEdge& edge : e.bytes) {
-      bytes_.push_back({edge.lo, edge.hi, s_.Sequence(edge.to, rest)});
+      const bool loop = head && edge.to == part;
+      bytes_.push_back({edge.lo, edge.hi, loop ? id_ : s_.Sequence(edge.to, rest)});
     }
     for (const CallEdge& edge : e.calls) calls_.push_back({edge.proc, s_.Sequence(edge.to, rest)});
     for (const TokenEdge& edge : e.tokens) {
@@ -286,6 +289,7 @@ class Deriver {
   }
 
   TermStore& s_;
+  const TermId id_;
   const Term& t_;
   const bool raw_;
   EdgeList bytes_;
@@ -309,9 +313,9 @@ const Expansion& TermStore::ExpandLocked(TermId id) {
     }
     const size_t before = todo.size();
     // The head of a sequence that is a text is read in one go with the rest.
-    const bool text = t.kind == TermKind::kSequence &&
-                      (terms_[t.children[0].value].kind == TermKind::kBytes ||
-                       terms_[t.children[0].value].kind == TermKind::kJsonText);
+    const bool text =
+        t.kind == TermKind::kSequence && (terms_[t.children[0].value].kind == TermKind::kBytes ||
+                                          terms_[t.children[0].value].kind == TermKind::kJsonText);
     for (size_t i = 0; i < t.children.size() && !text; ++i) {
       // The rest of a sequence is read only where its head may be empty.
       if (t.kind == TermKind::kSequence && i == 1 && !terms_[t.children[0].value].nullable) break;

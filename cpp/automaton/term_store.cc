@@ -141,7 +141,12 @@ TermId TermStore::Intern(const Key& key) {
   const auto id = static_cast<uint32_t>(terms_.size());
   Term& t = terms_.Append();
   t.kind = key.kind;
-  t.children = memory_.Copy(key.children);
+  if (key.children.size() <= std::size(t.few)) {
+    std::ranges::copy(key.children, t.few);
+    t.children = {t.few, key.children.size()};
+  } else {
+    t.children = memory_.Copy(key.children);
+  }
   if (!key.text.empty()) {
     t.text = {memory_.Copy(std::span<const char>(key.text)).data(), key.text.size()};
   }

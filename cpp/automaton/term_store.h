@@ -85,17 +85,18 @@ struct Term {
   bool counted = false;  // a repeat in it, outside kAnd and kNot, has a bound over kSmallCount
   bool regular = true;   // no kCall and no kTokens in it
   bool finite = true;    // its texts have a greatest length (false also where that is not seen)
-  // Length of the shortest text, in bytes; saturates at kMaxLength. Exact for all terms that a
-  // locked call returned, save where deciding it went over Limits::max_regular_states.
-  uint64_t min_length = 0;
-  std::span<const TermId> children;  // kSequence kChoice kRepeat kAnd kNot
-  std::string_view text;             // kBytes kJsonText
   // kRepeat: bounds. kMultiple: remainder, and an index of multiple(). kCall: procedure.
   // kByteClass: an index of byte_class(). kTokens: an index of token_set(). kMembers: state, phase.
   int64_t a = 0, b = 0;
+  std::span<const TermId> children;  // kSequence kChoice kRepeat kAnd kNot
+  TermId few[2];                     // where the children are, when they are no more than two
+  std::string_view text;             // kBytes kJsonText
+  // Length of the shortest text, in bytes; saturates at kMaxLength. Exact for all terms that a
+  // locked call returned, save where deciding it went over Limits::max_regular_states.
+  uint64_t min_length = 0;
   std::atomic<const Expansion*> expansion = nullptr;
-  std::atomic<uint32_t> far = 0;                  // FarTerm(), once known
   std::atomic<const void*> attachment = nullptr;  // the mask stage's level-1 mask of this state
+  std::atomic<uint32_t> far = 0;                  // FarTerm(), once known
 };
 
 // A rule as states call it.

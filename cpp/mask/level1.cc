@@ -28,7 +28,7 @@ constexpr uint32_t kMinRun = 8;       // tokens below a node that are a run rath
 constexpr size_t kMinRunTokens = 64;  // tokens of runs that are worth a bitmap
 constexpr uint32_t kReference = 256;  // tokens below a node over which it is not spelled out
 constexpr int kWideLoop = 120;        // first bytes of a class that makes its slice worth having
-constexpr int kLoop = 30;             // the same for a class asked for again and again
+constexpr uint32_t kFewOthers = 8;    // the share of the trie's nodes that others are at most
 
 }  // namespace
 
@@ -212,7 +212,7 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
       draft->runs.push_back({first, end});
     }
     look(set);
-    const uint64_t rest_of_character = alphabets->below(i).characters ? 3 : 0;
+    const uint64_t rest_of_character = alphabets->below(i).leads != 0 ? 3 : 0;
     reach = std::max(reach, alphabets->deepest(i) + completion + rest_of_character);
   };
   for (const ByteEdge& edge : terms_.Expand(state).bytes) {
@@ -221,8 +221,8 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
       const uint32_t child = root_child(static_cast<uint8_t>(b));
       if (child == 0) continue;
       if (set == SetTable::Dead()) set = sets_.InUnknownContext(edge.to);
-      const Alphabet* loop = alphabets != nullptr ? draft->scratch.Find(set.value) : nullptr;
-      if (loop != nullptr && alphabets->below(child).IsWithin(*loop)) {
+      if (alphabets != nullptr &&
+          draft->scratch.TakesAll(nodes, *alphabets, child, sets_, set, false)) {
         whole(child, set);
         continue;
       }
@@ -256,19 +256,22 @@ void MaskCache::WalkOthers(TermId state, const Slice& slice, Draft* draft) {
   draft->escapes.clear();
 }
 
-// The slice of X, where it is worth having: X reads most bytes, or (where counts make many states
-// of one loop) it is asked for again and again.
-Slice* MaskCache::SliceFor(TermId x, bool bounded) {
+// The slice of X, where it is worth having: X reads most bytes, and leaves few other tokens.
+Slice* MaskCache::SliceFor(TermId x) {
   ByteSet first;
   for (const ByteEdge& e : terms_.Expand(x).bytes) first.AddRange(e.lo, e.hi);
-  const bool likely = first.size() >= kWideLoop;
-  if (!likely && (first.size() < kLoop || !bounded)) return nullptr;
+  if (first.size() < kWideLoop) return nullptr;
   std::lock_guard lock(slice_mutex_);
-  if (auto it = slices_.find(x.value); it != slices_.end()) return it->second.get();
-  std::shared_ptr<Slice> slice = slice_store_->Get(*vocab_, &terms_, x, likely);
-  if (slice == nullptr) return nullptr;
-  bytes_ += slice->memory_bytes();
-  return (slices_[x.value] = std::move(slice)).get();
+  auto [it, added] = slices_.try_emplace(x.value);
+  if (added) {
+    it->second = slice_store_->Get(*vocab_, &terms_, x);
+    if (it->second != nullptr && it->second->others().node_count() * kFewOthers >
+                                     static_cast<uint32_t>(vocab_->node_count())) {
+      it->second = nullptr;
+    }
+    if (it->second != nullptr) bytes_ += it->second->memory_bytes();
+  }
+  return it->second.get();
 }
 
 bool MaskCache::TakeSlice(TermId state, Draft* draft) {
@@ -276,7 +279,7 @@ bool MaskCache::TakeSlice(TermId state, Draft* draft) {
   const bool sequence = t.kind == TermKind::kSequence;
   const Term& head = sequence ? terms_.term(t.children[0]) : t;
   if (head.kind == TermKind::kRepeat && head.b != kUnbounded) {
-    Slice* slice = SliceFor(head.children[0], true);
+    Slice* slice = SliceFor(head.children[0]);
     if (slice == nullptr) return false;
     if (head.b < slice->longest()) {
       // Tokens of more X than are left must be refused: nothing after the loop may read an X, and
@@ -296,7 +299,7 @@ bool MaskCache::TakeSlice(TermId state, Draft* draft) {
   }
   const auto loop = terms_.FindLoop(state);
   if (!loop.has_value()) return false;
-  Slice* slice = SliceFor(loop->x, false);
+  Slice* slice = SliceFor(loop->x);
   if (slice == nullptr) return false;
   draft->slice = slice->UpTo(UINT64_MAX);
   WalkOthers(state, *slice, draft);

@@ -55,18 +55,12 @@ struct Level1 {
 class SliceStore {
  public:
   static constexpr size_t kMost = 64;
-  // The slice of `x`; null when x is not fit for one. Made when `likely`, or when asked for a
-  // second time: the first walk without it is cheaper than making it.
-  std::shared_ptr<Slice> Get(const Vocab& vocab, TermStore* terms, TermId x, bool likely);
+  // The slice of `x`; null when x is not fit for one.
+  std::shared_ptr<Slice> Get(const Vocab& vocab, TermStore* terms, TermId x);
 
  private:
-  struct Entry {
-    std::shared_ptr<Slice> slice;
-    bool tried = false;
-    int asked = 0;
-  };
   std::mutex mutex_;
-  absl::flat_hash_map<std::string, Entry> entries_;  // by the term's expression
+  absl::flat_hash_map<std::string, std::shared_ptr<Slice>> entries_;  // by the term's expression
 };
 
 class MaskCache {
@@ -98,7 +92,7 @@ class MaskCache {
   bool TakeSlice(TermId state, Draft* draft);
   const Level1* FromWider(TermId state, TermId wider);
   bool FindRefused(TermId state, TermId wider, std::vector<TokenId>* refused);
-  Slice* SliceFor(TermId x, bool bounded);
+  Slice* SliceFor(TermId x);
   const Level1* Store(Draft draft);
   void AddEscapes(const Draft& draft, const std::vector<uint32_t>& accepted, Level1* out);
   const TokenMask* MakeLevel2(SetId set);
@@ -122,7 +116,7 @@ class MaskCache {
   std::vector<std::unique_ptr<const TokenTrie>> tries_;
   const std::shared_ptr<SliceStore> slice_store_;
   std::mutex slice_mutex_;
-  absl::flat_hash_map<uint32_t, std::shared_ptr<Slice>> slices_;  // those found, by x
+  absl::flat_hash_map<uint32_t, std::shared_ptr<Slice>> slices_;  // by x; null for none
   std::atomic<size_t> count_ = 0, bytes_ = 0;
 };
 

@@ -7,17 +7,12 @@
 
 namespace grammask::internal {
 
-std::shared_ptr<Slice> SliceStore::Get(const Vocab& vocab, TermStore* terms, TermId x,
-                                       bool likely) {
+std::shared_ptr<Slice> SliceStore::Get(const Vocab& vocab, TermStore* terms, TermId x) {
   std::string key = terms->ToString(x);
   std::lock_guard lock(mutex_);
-  if (entries_.size() >= kMost && !entries_.contains(key)) entries_.clear();
-  Entry& entry = entries_[std::move(key)];
-  if (entry.tried) return entry.slice;
-  if (!likely && entry.asked++ == 0) return nullptr;
-  entry.tried = true;
-  entry.slice = Slice::Create(vocab, terms, x);
-  return entry.slice;
+  if (auto it = entries_.find(key); it != entries_.end()) return it->second;
+  if (entries_.size() >= kMost) entries_.clear();
+  return entries_[std::move(key)] = Slice::Create(vocab, terms, x);
 }
 
 }  // namespace grammask::internal

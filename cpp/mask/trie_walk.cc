@@ -1,13 +1,18 @@
-// A parser set to the bytes and characters on which it loops.
+// A parser set to the characters that it can read and be as it was.
 //
 // Bytes of one class lead to one set, so a set's loop is read off its classes. Beyond ASCII a
-// character is several bytes: the sets on the way are stepped through, a few for all first bytes,
-// since bytes of one class lead to one set here too. Inside a JSON string the loop is every
-// character but `"`, `\` and the controls.
+// character is several bytes: the sets on the way are stepped through, once for all first bytes of
+// a class. Inside a JSON string the loop is every character but `"`, `\` and the controls.
+//
+// A counted repeat is a loop as long as its count lasts: [a-z]{0,40} takes any forty letters,
+// whatever else. Beside a pattern the bound is left out (TermStore::Loosen); where the pattern
+// loops on a character, so many are taken that what it needs to be complete still fits.
 //
 // Cost: 0.1 us; some 10 us for the first set that loops on all characters. Tests:
 // tests/mask/mask_test.cc.
 #include "mask/trie_walk.h"
+
+#include <algorithm>
 
 namespace grammask::internal {
 namespace {
@@ -33,42 +38,89 @@ bool AllLead(SetTable& sets, SetId from, std::span<const ByteRange> ranges, SetI
   return true;
 }
 
-bool LoopsOnCharacters(SetTable& sets, SetId set) {
-  constexpr ByteRange kRest = {0x80, 0xBF};
-  constexpr ByteRange kTwo[] = {{0xC2, 0xDF}, kRest};
-  constexpr ByteRange kThree[][3] = {{{0xE0, 0xE0}, {0xA0, 0xBF}, kRest},
-                                     {{0xE1, 0xEC}, kRest, kRest},
-                                     {{0xED, 0xED}, {0x80, 0x9F}, kRest},
-                                     {{0xEE, 0xEF}, kRest, kRest}};
-  constexpr ByteRange kFour[][4] = {{{0xF0, 0xF0}, {0x90, 0xBF}, kRest, kRest},
-                                    {{0xF1, 0xF3}, kRest, kRest, kRest},
-                                    {{0xF4, 0xF4}, {0x80, 0x8F}, kRest, kRest}};
+// What may follow a first byte of UTF-8.
+std::span<const ByteRange> After(uint8_t lead) {
+  static constexpr ByteRange kPlain[] = {{0x80, 0xBF}, {0x80, 0xBF}, {0x80, 0xBF}};
+  static constexpr ByteRange kE0[] = {{0xA0, 0xBF}, {0x80, 0xBF}};
+  static constexpr ByteRange kED[] = {{0x80, 0x9F}, {0x80, 0xBF}};
+  static constexpr ByteRange kF0[] = {{0x90, 0xBF}, {0x80, 0xBF}, {0x80, 0xBF}};
+  static constexpr ByteRange kF4[] = {{0x80, 0x8F}, {0x80, 0xBF}, {0x80, 0xBF}};
+  if (lead == 0xE0) return kE0;
+  if (lead == 0xED) return kED;
+  if (lead == 0xF0) return kF0;
+  if (lead == 0xF4) return kF4;
+  return std::span(kPlain).first(lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3);
+}
+
+void AddLeads(SetTable& sets, SetId set, Alphabet* loop) {
   const uint16_t* class_of = sets.Body(set).classes->class_of;
+  uint16_t last = 0;
+  std::span<const ByteRange> last_after;
+  bool leads = false;
   for (int b = 0xC2; b <= 0xF4; ++b) {
-    if (class_of[b] == 0) return false;
+    const uint16_t c = class_of[b];
+    if (c == 0) continue;
+    const auto after = After(static_cast<uint8_t>(b));
+    if (c != last || after.data() != last_after.data() || after.size() != last_after.size()) {
+      const SetId next = sets.Step(set, static_cast<uint8_t>(b));
+      leads = next != SetTable::Dead() && AllLead(sets, next, after, set);
+      last = c;
+      last_after = after;
+    }
+    if (leads) loop->AddLead(static_cast<uint8_t>(b));
   }
-  if (!AllLead(sets, set, kTwo, set)) return false;
-  for (const auto& ranges : kThree) {
-    if (!AllLead(sets, set, ranges, set)) return false;
+}
+
+// The loop of `set` where it has none, but for a count, as in [a-z]{0,40}.
+WalkLoop CountedLoop(SetTable& sets, SetId set) {
+  TermStore& terms = sets.terms();
+  const Set& s = sets.set(set);
+  if (s.kernel.size() != 1 || s.captures) return {};
+  const Term& t = terms.term(s.kernel[0].term);
+  const bool sequence = t.kind == TermKind::kSequence;
+  const Term& head = sequence ? terms.term(t.children[0]) : t;
+  WalkLoop loop;
+  if (head.kind == TermKind::kRepeat && head.b != kUnbounded) {
+    for (const ByteEdge& e : terms.Expand(head.children[0]).bytes) {
+      if (e.to != TermStore::Empty()) continue;
+      for (int b = e.lo; b <= std::min<int>(e.hi, 127); ++b) {
+        loop.alphabet.Add(static_cast<uint8_t>(b));
+      }
+    }
+    loop.most = static_cast<uint64_t>(head.b);
+  } else if (head.kind == TermKind::kAnd) {
+    const auto loosened = terms.Loosen(s.kernel[0].term);
+    if (!loosened.has_value()) return {};
+    const uint64_t rest = terms.term(loosened->state).min_length;
+    if (static_cast<uint64_t>(loosened->bound) <= rest) return {};
+    for (const ByteEdge& e : terms.Expand(loosened->state).bytes) {
+      if (e.to != loosened->state) continue;
+      for (int b = e.lo; b <= std::min<int>(e.hi, 127); ++b) {
+        loop.alphabet.Add(static_cast<uint8_t>(b));
+      }
+    }
+    if (!loop.alphabet.empty()) {
+      AddLeads(sets, sets.InUnknownContext(loosened->state), &loop.alphabet);
+    }
+    loop.most = static_cast<uint64_t>(loosened->bound) - rest;
   }
-  for (const auto& ranges : kFour) {
-    if (!AllLead(sets, set, ranges, set)) return false;
-  }
-  return true;
+  return loop;
 }
 
 }  // namespace
 
-Alphabet LoopAlphabet(SetTable& sets, SetId set) {
+WalkLoop LoopOf(SetTable& sets, SetId set, bool loops) {
+  if (!loops) return CountedLoop(sets, set);
   const SetBody& body = sets.Body(set);
-  Alphabet loop;
+  WalkLoop loop;
   for (int b = 0; b < 128; ++b) {
     const uint16_t c = body.classes->class_of[b];
     if (c != 0 && body.targets[c - 1].load(std::memory_order_acquire) == set.value) {
-      loop.Add(static_cast<uint8_t>(b));
+      loop.alphabet.Add(static_cast<uint8_t>(b));
     }
   }
-  loop.characters = LoopsOnCharacters(sets, set);
+  AddLeads(sets, set, &loop.alphabet);
+  loop.most = UINT64_MAX;
   return loop;
 }
 

@@ -47,8 +47,9 @@ uint32_t HashKernel(std::span<const Item> kernel) {
 // Appends to a vector what is not in it yet.
 class UniqueItems {
  public:
-  explicit UniqueItems(std::vector<Item>* items) : items_(*items) {
-    std::vector<Item> given;
+  explicit UniqueItems(ItemList* items) : items_(*items) {
+    if (items_.size() < 2) return;
+    ItemList given;
     given.swap(items_);
     for (const Item& i : given) Add(i);
   }
@@ -67,7 +68,7 @@ class UniqueItems {
   }
 
  private:
-  std::vector<Item>& items_;
+  ItemList& items_;
   absl::flat_hash_set<uint64_t> set_;
 };
 
@@ -146,7 +147,12 @@ SetId SetTable::Intern(std::span<const Item> kernel, bool accepting, bool escapi
   }
   const SetId id(static_cast<uint32_t>(sets_.size()));
   Set& s = sets_.Append();
-  s.kernel = memory_.Copy(kernel);
+  if (kernel.size() == 1) {
+    s.only = kernel[0];
+    s.kernel = {&s.only, 1};
+  } else {
+    s.kernel = memory_.Copy(kernel);
+  }
   s.accepting = accepting;
   s.escaping = escaping;
   if (terms_.has_captures()) {
@@ -248,7 +254,7 @@ const Proc* SetTable::Captures(RetId ret) const {
   return proc.captures ? &proc : nullptr;
 }
 
-SetId SetTable::Close(std::vector<Item> kernel) {
+SetId SetTable::Close(ItemList kernel) {
   UniqueItems unique(&kernel);
   bool accepting = false, escaping = false;
   for (size_t i = 0; i < kernel.size(); ++i) {
@@ -271,9 +277,12 @@ SetId SetTable::Close(std::vector<Item> kernel) {
     }
   }
   // A finished item whose return has been followed can do no more.
-  std::erase_if(kernel, [](const Item& item) {
-    return item.term == TermStore::Empty() && item.ret.value > kUnknown.value;
-  });
+  kernel.erase(std::remove_if(kernel.begin(), kernel.end(),
+                              [](const Item& item) {
+                                return item.term == TermStore::Empty() &&
+                                       item.ret.value > kUnknown.value;
+                              }),
+               kernel.end());
   if (kernel.empty()) return Dead();
   std::ranges::sort(kernel);
   return Intern(kernel, accepting, escaping);
@@ -297,9 +306,9 @@ const SetBody& SetTable::MakeBody(SetId id) {
 const SetBody& SetTable::MakeBodyLocked(SetId id) {
   Set& s = sets_[id.value];
   if (const SetBody* body = s.body.load(std::memory_order_relaxed)) return *body;
-  std::vector<Item> items(s.kernel.begin(), s.kernel.end());
-  std::vector<Waiter> waiters;
-  std::vector<TokenItem> tokens;
+  ItemList items(s.kernel.begin(), s.kernel.end());
+  absl::InlinedVector<Waiter, 8> waiters;
+  absl::InlinedVector<TokenItem, 2> tokens;
   UniqueItems unique(&items);
   for (size_t i = 0; i < items.size(); ++i) {
     const Item item = items[i];
@@ -345,8 +354,8 @@ const SetBody& SetTable::MakeBodyLocked(SetId id) {
 }
 
 // The map of runs of bytes of one class, ascending and disjoint: lo | hi << 8 | class << 16, where
-// the classes are 1, 2, ... as they first come up. Few are different: most states read one character
-// or another spelling of it.
+// the classes are 1, 2, ... as they first come up. Few are different: most states read one
+// character or another spelling of it.
 const ClassMap* SetTable::InternClasses(std::span<const uint32_t> runs) {
   const absl::string_view key(reinterpret_cast<const char*>(runs.data()), runs.size_bytes());
   if (auto it = class_maps_.find(key); it != class_maps_.end()) return it->second;
@@ -360,6 +369,11 @@ const ClassMap* SetTable::InternClasses(std::span<const uint32_t> runs) {
     for (int b = lo; b <= hi; ++b) map->class_of[b] = c;
   }
   map->example = memory_.Copy(std::span<const uint8_t>(example));
+  absl::InlinedVector<uint8_t, ClassMap::kFew + 1> few;
+  for (int b = 0; b < 256 && few.size() <= ClassMap::kFew; ++b) {
+    if (map->class_of[b] != 0) few.push_back(static_cast<uint8_t>(b));
+  }
+  if (few.size() <= ClassMap::kFew) map->few = memory_.Copy(std::span<const uint8_t>(few));
   class_maps_.emplace(key, map);
   return map;
 }
@@ -468,7 +482,7 @@ SetId SetTable::StepUnchecked(SetId set, uint8_t byte) {
     }
     return Close({moved});
   }
-  std::vector<Item> kernel;
+  ItemList kernel;
   for (const Item& item : body.items) {
     const ByteEdge* e = FindEdge(terms_.ExpandLocked(item.term).bytes, byte);
     if (e != nullptr) kernel.push_back({e->to, Advance(item.ret, set, byte)});
@@ -546,7 +560,7 @@ SetId SetTable::StepToken(SetId set, TokenId id, std::optional<std::string_view>
   const SetBody& body = Body(set);
   if (body.tokens.empty()) return by_bytes;
   std::lock_guard lock(terms_.mutex());
-  std::vector<Item> kernel;
+  ItemList kernel;
   for (const TokenItem& item : body.tokens) {
     const TokenSet& tokens = terms_.token_set(item.tokens);
     const bool named = std::ranges::binary_search(tokens.ids, id);
@@ -567,7 +581,7 @@ SetId SetTable::Returned(SetId at, RetId ret) {
   auto [it, added] = returned_.try_emplace(ret.value);
   if (!added) return it->second;
   const Ret entry = rets_[ret.value];
-  std::vector<Item> kernel;
+  ItemList kernel;
   for (const Waiter& w : MakeBodyLocked(entry.set).waiters) {
     if (w.proc != entry.proc) continue;
     RetId outer = Resolve(w.ret, entry.set);

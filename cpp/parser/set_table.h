@@ -12,6 +12,7 @@
 #define GRAMMASK_PARSER_SET_TABLE_H_
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/inlined_vector.h>
 
 #include <atomic>
 #include <cstdint>
@@ -44,6 +45,8 @@ struct Item {
   friend constexpr auto operator<=>(const Item&, const Item&) = default;
 };
 
+using ItemList = absl::InlinedVector<Item, 8>;
+
 // An item that waits for `proc`, as it will be once that is finished.
 struct Waiter {
   ProcId proc;
@@ -64,6 +67,8 @@ struct TokenItem {
 struct ClassMap {
   uint16_t class_of[256];            // 0: no set; else 1..count, up to 256
   std::span<const uint8_t> example;  // by class - 1: some byte of it
+  std::span<const uint8_t> few;      // the bytes that have a class, where they are at most kFew
+  static constexpr size_t kFew = 32;
 };
 
 // What a set can do; made when it is first asked for.
@@ -80,6 +85,7 @@ struct SetBody {
 
 struct Set {
   std::span<const Item> kernel;  // ascending, unique; finished items of known returns are left out
+  Item only = {};                // where the kernel is, when it is one item
   bool accepting = false;        // the text may end here
   bool escaping = false;         // an item of unknown context is finished here
   // Of items within procedures that capture: there are such; all have rivals (see CaptureTable).
@@ -162,7 +168,7 @@ class SetTable {
   const SetBody& MakeBody(SetId id);
   const SetBody& MakeBodyLocked(SetId id);
   // Adds what follows finished items, and interns. Lock.
-  SetId Close(std::vector<Item> kernel);
+  SetId Close(ItemList kernel);
   SetId Intern(std::span<const Item> kernel, bool accepting, bool escaping);
   RetId Resolve(RetId ret, SetId self);  // kSelf|p in `self` to an entry of the table. Lock.
   // The same after one more byte is read. Lock, as for the others about captures.

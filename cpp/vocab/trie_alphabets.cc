@@ -8,10 +8,8 @@
 // Cost: linear, about 5 ms for Llama 3's vocabulary. Tests: tests/vocab/trie_alphabets_test.cc.
 #include "vocab/trie_alphabets.h"
 
-#include <absl/container/flat_hash_map.h>
-
 #include <algorithm>
-#include <utility>
+#include <tuple>
 
 namespace grammask::internal {
 namespace {
@@ -46,49 +44,58 @@ Utf8Place Next(const Utf8Place& at, uint8_t byte) {
 
 TrieAlphabets::TrieAlphabets(std::span<const TrieNode> nodes) {
   if (nodes.empty()) return;
-  const auto count = static_cast<uint32_t>(nodes.size() - 1);
-  std::vector<bool> between(count);  // the node's text ends between two characters
-  std::vector<bool> broken(count);
+  const auto size = static_cast<uint32_t>(nodes.size() - 1);
+  std::vector<bool> between(size);  // the node's text ends between two characters
+  std::vector<bool> broken(size);
   std::vector<Utf8Place> path(1);
-  for (uint32_t i = 0; i < count; ++i) {
+  for (uint32_t i = 0; i < size; ++i) {
     path.resize(std::max<size_t>(nodes[i].depth, 1));
     if (i > 0) path.push_back(Next(path.back(), nodes[i].byte));
     between[i] = !path.back().inside && !path.back().broken;
     broken[i] = path.back().broken;
   }
   constexpr size_t kMost = UINT16_MAX;
-  absl::flat_hash_map<std::pair<uint64_t, uint64_t>, uint16_t> ids[4];
-  std::vector<bool> broken_below(count);
-  alphabets_.push_back({~uint64_t{0}, ~uint64_t{0}, true, true});  // 0: anything
-  id_.assign(count + 1, 0);
-  deepest_.assign(count + 1, 0);
-  for (uint32_t i = count; i-- > 0;) {
+  absl::flat_hash_map<std::tuple<uint64_t, uint64_t, uint64_t, bool>, uint16_t> ids;
+  std::vector<bool> broken_below(size);
+  alphabets_.push_back({~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}, true});  // 0: anything
+  id_.assign(size + 1, 0);
+  deepest_.assign(size + 1, 0);
+  for (uint32_t i = size; i-- > 0;) {
     Alphabet all;
     bool other = false;
     uint16_t deepest = nodes[i].depth;
+    uint32_t count = 0;
     for (uint32_t child = i + 1; child < nodes[i].end; child = nodes[child].end) {
       const uint8_t byte = nodes[child].byte;
+      ++count;
       if (byte < 0x80) {
         all.Add(byte);
-      } else {
-        all.characters = true;
+      } else if (between[i] && byte >= Alphabet::kFirstLead) {
+        all.AddLead(byte);
       }
       const Alphabet& below = alphabets_[id_[child]];
       all.low |= below.low;
       all.high |= below.high;
-      all.characters |= below.characters;
+      all.leads |= below.leads;
       other |= broken[child] || broken_below[child];
       deepest = std::max(deepest, deepest_[child]);
+    }
+    if (count >= kManyChildren) {
+      wide_.emplace(i, static_cast<uint32_t>(children_.size()));
+      children_.resize(children_.size() + 256);
+      for (uint32_t child = i + 1; child < nodes[i].end; child = nodes[child].end) {
+        children_[children_.size() - 256 + nodes[child].byte] = child;
+      }
     }
     broken_below[i] = other;
     deepest_[i] = deepest;
     all.other = other || !between[i];
-    auto& table = ids[(all.characters ? 1 : 0) + (all.other ? 2 : 0)];
-    if (auto it = table.find({all.low, all.high}); it != table.end()) {
+    const std::tuple key(all.low, all.high, all.leads, all.other);
+    if (auto it = ids.find(key); it != ids.end()) {
       id_[i] = it->second;
     } else if (alphabets_.size() <= kMost) {
       id_[i] = static_cast<uint16_t>(alphabets_.size());
-      table.emplace(std::pair(all.low, all.high), id_[i]);
+      ids.emplace(key, id_[i]);
       alphabets_.push_back(all);
     }
   }

@@ -316,8 +316,8 @@ TEST(Mask, SearchesAndIntersectionsOfLoops) {
   }
 }
 
-// A class too narrow to be likely gets its slice when it is asked for again: all masks stay equal.
-TEST(Mask, ALoopAskedForAgain) {
+// A counted loop takes whole subtrees as long as its count lasts.
+TEST(Mask, ACountedLoop) {
   const auto vocab = MakeVocab(WordTokens());
   const CodePointSet letters{{'a', 'z'}, {'A', 'Z'}};
   MaskWorld w(vocab);
@@ -329,6 +329,70 @@ TEST(Mask, ALoopAskedForAgain) {
     for (int64_t n = 0; n <= max; ++n, set = w.sets().Step(set, 'x')) {
       w.Check(set, "up to " + std::to_string(max) + " after " + std::to_string(n));
       if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Loops on ASCII, on some characters beyond, on all of them, counted or beside a pattern: subtrees
+// of the vocabulary's trie are taken whole only where each text in them may come.
+TEST(Mask, LoopsBeyondAscii) {
+  std::vector<std::string> tokens = WordTokens();
+  const std::string parts[] = {"a",
+                               "b c",
+                               "\xC3\xA9",
+                               "\xC2\xA0",
+                               "\xE2\x80\xA8",
+                               "\xE2\x82\xAC",
+                               "\xE3\x80\x80",
+                               "\xE4\xB8\xAD",
+                               "\xF0\x9F\x98\x80",
+                               "9"};
+  for (const std::string& x : parts) {
+    for (const std::string& y : parts) {
+      tokens.push_back(x + y);
+      for (const std::string& z : parts) {
+        tokens.push_back(x + y + z);
+        tokens.push_back((x + y + z).substr(0, x.size() + y.size() + z.size() - 1));
+        tokens.push_back(z + x + y + z + x);
+      }
+    }
+  }
+  for (const char* odd : {"\x80", "\xA9x", "a\xFF", "\xC3", "\xE4\xB8", "\xF0\x9F"}) {
+    tokens.push_back(odd);
+  }
+  std::ranges::sort(tokens);
+  tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+  const auto vocab = MakeVocab(tokens);
+  const CodePointSet no_space =
+      CodePointSet::All().Minus({{' ', ' '}, {0xA0, 0xA0}, {0x2028, 0x2029}, {0x3000, 0x3000}});
+  const CodePointSet kinds[] = {
+      CodePointSet::All(), no_space, {{'a', 'z'}, {' ', ' '}}, {{'a', 'z'}, {0xE9, 0xE9}}};
+  for (const CodePointSet& kind : kinds) {
+    for (const bool json : {false, true}) {
+      MaskWorld w(vocab);
+      for (const int64_t most : {kUnbounded, int64_t{2}, int64_t{5}, int64_t{9}, int64_t{30}}) {
+        for (const int64_t least : {int64_t{0}, int64_t{2}}) {
+          for (const bool pattern : {false, true}) {
+            const SetId start = w.Start([&](GrammarBuilder& b) {
+              const NodeId x = json ? b.JsonClass(kind) : b.Class(kind);
+              const NodeId any =
+                  json ? b.JsonClass(CodePointSet::All()) : b.Class(CodePointSet::All());
+              const NodeId loop = b.Repeat(x, least, most);
+              if (!pattern) return b.Sequence({loop, b.Bytes("\"")});
+              const NodeId c = json ? b.JsonText("c") : b.Bytes("c");
+              return b.Sequence({b.And({loop, b.Sequence({b.Star(any), c, b.Star(x)})}),
+                                 b.Choice({b.Bytes("\""), b.Bytes("b")})});
+            });
+            for (const char* text : {"", "a", "c", "aac", "aaaa", "c\xC3\xA9\xC3\xA9"}) {
+              const SetId set = w.sets().Run(start, text);
+              if (set == SetTable::Dead()) continue;
+              w.Check(set, std::string(text) + " of " + std::to_string(least) + ".." +
+                               std::to_string(most) + (pattern ? " and c" : ""));
+              if (HasFatalFailure()) return;
+            }
+          }
+        }
+      }
     }
   }
 }

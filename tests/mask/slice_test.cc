@@ -156,23 +156,22 @@ TEST(Slice, NoTokensAtAll) {
   EXPECT_TRUE(slice->others().empty());
 }
 
-TEST(SliceStore, MadeWhenLikelyOrAskedForAgain) {
+TEST(SliceStore, KeepsThemByWhatXIs) {
   const auto vocab = MakeVocab(Tokens());
   TermStore terms({}, 16);
   SliceStore store;
   const TermId x = terms.Character(CodePointSet{{'a', 'z'}}, false);
   const TermId y = terms.Character(CodePointSet{{'a', 'y'}}, false);
-  EXPECT_EQ(store.Get(*vocab, &terms, x, false), nullptr);
-  const auto slice = store.Get(*vocab, &terms, x, false);
+  const auto slice = store.Get(*vocab, &terms, x);
   EXPECT_NE(slice, nullptr);
-  EXPECT_EQ(store.Get(*vocab, &terms, x, true), slice);
-  EXPECT_NE(store.Get(*vocab, &terms, y, true), nullptr);
-  EXPECT_EQ(store.Get(*vocab, &terms, terms.Repeat(x, 0, 1), true), nullptr);
+  EXPECT_EQ(store.Get(*vocab, &terms, x), slice);
+  EXPECT_NE(store.Get(*vocab, &terms, y), nullptr);
+  EXPECT_NE(store.Get(*vocab, &terms, y), slice);
+  EXPECT_EQ(store.Get(*vocab, &terms, terms.Repeat(x, 0, 1)), nullptr);
   // Another generation of terms, where ids are others.
   TermStore later({}, 16);
   static_cast<void>(later.Literal("shift", false));
-  EXPECT_EQ(store.Get(*vocab, &later, later.Character(CodePointSet{{'a', 'z'}}, false), false),
-            slice);
+  EXPECT_EQ(store.Get(*vocab, &later, later.Character(CodePointSet{{'a', 'z'}}, false)), slice);
 }
 
 // Terms whose texts could be mistaken for one another must not share a slice.
@@ -183,8 +182,8 @@ TEST(SliceStore, LookalikesAreKeptApart) {
   const TermId three[] = {terms.Literal("c", false), terms.Literal("a", false),
                           terms.Literal("b", false)};
   const TermId two[] = {terms.Literal("c", false), terms.Literal("a\" | \"b", false)};
-  const auto slice_three = store.Get(*vocab, &terms, terms.Choice(three), true);
-  const auto slice_two = store.Get(*vocab, &terms, terms.Choice(two), true);
+  const auto slice_three = store.Get(*vocab, &terms, terms.Choice(three));
+  const auto slice_two = store.Get(*vocab, &terms, terms.Choice(two));
   ASSERT_NE(slice_three, nullptr);
   ASSERT_NE(slice_two, nullptr);
   EXPECT_EQ(TokensOf({slice_three->UpTo(1), 1}), (std::vector<TokenId>{0, 1, 2}));
@@ -198,7 +197,7 @@ TEST(SliceStore, HoldsABoundedNumber) {
   std::vector<std::shared_ptr<Slice>> kept;
   for (uint32_t i = 0; i < 3 * SliceStore::kMost; ++i) {
     const TermId x = terms.Character(CodePointSet{{'a', 'b' + i}}, false);
-    kept.push_back(store.Get(*vocab, &terms, x, true));
+    kept.push_back(store.Get(*vocab, &terms, x));
     ASSERT_NE(kept.back(), nullptr);
   }
   // Those given out live on, those of the beginning are no longer the store's.
