@@ -108,6 +108,10 @@ void SetTable::NamePlaces(SetId set, std::span<const ProcId> component, bool cyc
         },
         &key);
   }
+  if (component.size() == 1 && key.size() == 2 && (key[1] & kSelf) == 0) {
+    NameSingle(set, component[0], key[1]);
+    return;
+  }
   const size_t end = key.size();
   for (size_t i = 0; i < component.size(); ++i) {
     key.resize(end);
@@ -122,11 +126,23 @@ void SetTable::NamePlaces(SetId set, std::span<const ProcId> component, bool cyc
   }
 }
 
+// The place where one item waits, a term and a return.
+RetId SetTable::NameSingle(SetId set, ProcId proc, uint64_t pair) {
+  const RetId next(static_cast<uint32_t>(rets_.size()));
+  const auto [it, added] = single_place_ids_.try_emplace(pair, next);
+  if (added) rets_.Append() = {set, proc, 0, next};
+  return ret_ids_[uint64_t{set.value} << 32 | proc.value] = it->second;
+}
+
 // Tarjan's algorithm over the places of one set that `proc`'s leads to, on an explicit stack.
 RetId SetTable::NamePlace(SetId set, ProcId proc) {
   auto is_own = [](const Waiter& w) { return (w.ret.value & kSelf) != 0; };
   auto key_of = [&](ProcId p) { return uint64_t{set.value} << 32 | p.value; };
-  if (std::ranges::none_of(WaitersOf(set, proc), is_own)) {
+  const std::span<const Waiter> waiters = WaitersOf(set, proc);
+  if (waiters.size() == 1 && !is_own(waiters[0])) {  // mostly
+    return NameSingle(set, proc, uint64_t{waiters[0].to.value} << 32 | waiters[0].ret.value);
+  }
+  if (std::ranges::none_of(waiters, is_own)) {
     NamePlaces(set, {&proc, 1}, false);
     return ret_ids_[key_of(proc)];
   }

@@ -596,8 +596,8 @@ size_t SetTable::memory_bytes() const {
   return memory_.bytes() + sets_.bytes() + rets_.bytes() + table_.size() * 8 +
          captures_.memory_bytes() +
          (captured_ids_.size() + contexts_.size() + viable_.size()) * 24 +
-         (ret_ids_.size() + returned_.size() + rests_.size()) * 24 + place_bytes_ +
-         classes_by_term_.size() * 16;
+         (ret_ids_.size() + returned_.size() + rests_.size() + single_place_ids_.size()) * 24 +
+         place_bytes_ + classes_by_term_.size() * 16;
 }
 
 }  // namespace grammask::internal

@@ -170,6 +170,7 @@ class SetTable {
   using PlaceKey = absl::InlinedVector<uint64_t, 16>;
   RetId NamePlace(SetId set, ProcId proc);
   void NamePlaces(SetId set, std::span<const ProcId> component, bool cyclic);
+  RetId NameSingle(SetId set, ProcId proc, uint64_t pair);
   bool SamePlaces(SetId set, SetId other, std::span<const ProcId> cycle);
   template <class Own>
   void AppendPlace(SetId set, ProcId proc, Own&& own, PlaceKey* out);
@@ -209,6 +210,7 @@ class SetTable {
   std::vector<uint64_t> table_;                   // open addressing; hash << 32 | set id, 0 is free
   absl::flat_hash_map<uint64_t, RetId> ret_ids_;  // by (set, procedure)
   absl::flat_hash_map<PlaceKey, RetId> place_ids_;
+  absl::flat_hash_map<uint64_t, RetId> single_place_ids_;  // of one waiting item
   size_t place_bytes_ = 0;
   absl::flat_hash_map<uint64_t, SetId> returned_;
   absl::flat_hash_map<uint32_t, const ClassMap*> classes_by_term_;
