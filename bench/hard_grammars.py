@@ -31,6 +31,7 @@ import resource
 import statistics
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 EXAMPLES = os.path.join(HERE, "..", "examples", "grammars")
@@ -106,6 +107,9 @@ class XGrammar:
         matcher = self.api.GrammarMatcher(self.grammar)
         return lambda: matcher.fill_next_token_bitmask(self.mask), matcher.accept_token
 
+    def error(self):
+        return None
+
 
 class Grammask(XGrammar):
     module = "grammask"
@@ -139,9 +143,13 @@ class LLGuidance:
             raise ValueError(self.first.get_error())
 
     def matcher(self):
-        matcher = self.first.deep_copy()
+        self.last = matcher = self.first.deep_copy()
         fill = self.api.numpy.fill_next_token_bitmask
         return lambda: fill(matcher, self.mask, 0), matcher.consume_token
+
+    def error(self):
+        """What went wrong in the last matcher; bounds of its own, mostly."""
+        return self.last.get_error().split("\n")[0]
 
 
 ENGINES = {"grammask": Grammask, "xgrammar": XGrammar, "llguidance": LLGuidance}
@@ -204,7 +212,7 @@ def cases():
         "ebnf": 'root ::= a*\na ::= b*\nb ::= "x" | ""\n',
         "lark": 'start: a*\na: b*\nb: "x" | ""\n',
     }, "x" * 200, {}
-    yield "ambiguous: S S | a", {
+    yield "ambiguous: S S or a", {
         "ebnf": 'root ::= root root | "a"\n',
         "lark": 'start: s\ns: s s | "a"\n',
     }, "a" * 100, {}
@@ -263,7 +271,7 @@ def measure(engine, sources, text, options, encode):
         fill()
         cold.append(now() - t)
         if not accept(token):
-            raise ValueError(f"the text is refused at token {i}")
+            raise ValueError(engine.error() or f"the text is refused at token {i}")
     fill, accept = engine.matcher()
     warm = accepting = 0
     for token in ids:
@@ -313,24 +321,31 @@ def run_once(engine, sources, text, options, encode, args):
         process.join()
 
 
-def run_engine(name, args):
-    """All cases of one engine -> figures by case."""
-    tokens, stop, encode = load_vocabulary(args.vocab)
-    engine = ENGINES[name](tokens, stop, encode)
+ENGINE = ENCODE = None  # of the process that stands for one engine; its runs are forked from it
+
+
+def set_up(name, vocab):
+    global ENGINE, ENCODE
+    tokens, stop, ENCODE = load_vocabulary(vocab)
+    ENGINE = ENGINES[name](tokens, stop, ENCODE)
+
+
+def run_here(sources, text, options, args):
+    return run_once(ENGINE, sources, text, options, ENCODE, args)
+
+
+def run_case(pools, sources, text, options, args):
+    """One case, the engines by turns -> figures by engine."""
+    runs = {name: [] for name in pools}
+    for _ in range(args.repeats):
+        for name, pool in pools.items():
+            if not any("error" in run for run in runs[name]):
+                runs[name].append(pool.submit(run_here, sources, text, options.get(name, {}), args).result())
     results = {}
-    for case, sources, text, options in cases():
-        if args.case and not any(part in case for part in args.case):
-            continue
-        runs = []
-        for _ in range(args.repeats):
-            run = run_once(engine, sources, text, options.get(name, {}), encode, args)
-            runs.append(run)
-            if "error" in run:
-                break
-        failed = [run for run in runs if "error" in run]
-        results[case] = failed[0] if failed else {
-            figure: statistics.median(run[figure] for run in runs) for figure in runs[0]}
-        print(f"{name}: {case}: {json.dumps(results[case])}", file=sys.stderr, flush=True)
+    for name, done in runs.items():
+        failed = [run for run in done if "error" in run]
+        results[name] = failed[0] if failed else {
+            figure: statistics.median(run[figure] for run in done) for figure in done[0]}
     return results
 
 
@@ -374,12 +389,16 @@ def main():
     parser.add_argument("--out", help="write all figures here as JSON")
     args = parser.parse_args()
     context = multiprocessing.get_context("spawn")
-    results = {}
-    for name in args.engine or ENGINES:
-        from concurrent.futures import ProcessPoolExecutor
-
-        with ProcessPoolExecutor(1, mp_context=context) as pool:
-            results[name] = pool.submit(run_engine, name, args).result()
+    pools = {
+        name: ProcessPoolExecutor(1, mp_context=context, initializer=set_up, initargs=(name, args.vocab))
+        for name in args.engine or ENGINES}
+    results = {name: {} for name in pools}
+    for case, sources, text, options in cases():
+        if args.case and not any(part in case for part in args.case):
+            continue
+        for name, figures in run_case(pools, sources, text, options, args).items():
+            results[name][case] = figures
+            print(f"{case}: {name}: {json.dumps(figures)}", file=sys.stderr, flush=True)
     print(table(results))
     if args.out:
         with open(args.out, "w", encoding="utf-8") as f:
