@@ -111,6 +111,8 @@ def draw_growth(path, folder):
         axes.set_title(title)
         axes.set_xlabel(x_label)
         axes.minorticks_off()
+        if x_label == "tokens":
+            axes.set_xticks([32e3, 64e3, 128e3, 262e3], ["32k", "64k", "128k", "262k"])
         axes.legend(frameon=False, fontsize=7)
     save(figure, folder, "growth.svg")
 
