@@ -60,8 +60,8 @@ struct TokenItem {
   RetId ret;
 };
 
-// A byte's class: bytes of one class lead to one set. Shared by all sets whose only item is in one
-// state.
+// A byte's class: bytes of one class lead to one set. Shared by all sets whose bytes fall into the
+// same classes.
 struct ClassMap {
   uint16_t class_of[256];            // 0: no set; else 1..count, up to 256
   std::span<const uint8_t> example;  // by class - 1: some byte of it
@@ -188,8 +188,8 @@ class SetTable {
   // Whether the values at risk in a set can still become others.
   bool Viable(SetId set);
   std::string Fingerprint(SetId set) const;
-  const ClassMap* Classes(std::span<const Item> items);
-  const ClassMap* BuildClasses(std::span<const Item> items, bool each_byte);
+  const ClassMap* Classes(std::span<const Item> items, bool each_byte);
+  const ClassMap* InternClasses(std::span<const uint32_t> runs);
   void RestOfWaiters(SetId set);
   void Grow();
 
@@ -213,7 +213,8 @@ class SetTable {
   absl::flat_hash_map<uint64_t, RetId> single_place_ids_;  // of one waiting item
   size_t place_bytes_ = 0;
   absl::flat_hash_map<uint64_t, SetId> returned_;
-  absl::flat_hash_map<uint32_t, const ClassMap*> classes_by_term_;
+  // By the classes of the runs of bytes: see InternClasses.
+  absl::flat_hash_map<std::string, const ClassMap*> class_maps_;
   // By (set, procedure): shortest completion from where the set waits for the procedure.
   absl::flat_hash_map<uint64_t, uint64_t> rests_;
 };

@@ -136,6 +136,7 @@ void Vocab::BuildIndex() {
   for (uint32_t child = 1; child < nodes_[0].end; child = nodes_[child].end) {
     root_children_[nodes_[child].byte] = child;
   }
+  alphabets_ = TrieAlphabets(nodes_);
 }
 
 void Vocab::ComputeFingerprint() {
@@ -184,7 +185,7 @@ std::optional<TokenId> Vocab::FindTextToken(std::string_view bytes) const {
 size_t Vocab::memory_bytes() const {
   size_t bytes = sizeof(Vocab) + decoded_.capacity() * sizeof(std::string) +
                  is_text_.capacity() / 8 + nodes_.capacity() * sizeof(TrieNode) +
-                 names_.capacity() * sizeof(names_[0]);
+                 names_.capacity() * sizeof(names_[0]) + alphabets_.memory_bytes();
   for (const auto* ids : {&stop_token_ids_, &special_token_ids_, &trie_tokens_}) {
     bytes += ids->capacity() * sizeof(TokenId);
   }

@@ -18,6 +18,7 @@
 #include "base/status.h"
 #include "grammask/vocab_type.h"
 #include "vocab/trie.h"
+#include "vocab/trie_alphabets.h"
 
 namespace grammask::internal {
 
@@ -69,6 +70,8 @@ class Vocab {
   std::span<const TokenId> trie_tokens() const { return trie_tokens_; }
   // The root's child for a first byte, or 0 where no token starts with it.
   uint32_t root_child(uint8_t byte) const { return root_children_[byte]; }
+  // What occurs below each node of the trie.
+  const TrieAlphabets& alphabets() const { return alphabets_; }
   // The length of the longest text token; 0 where there is none.
   int max_token_bytes() const { return max_token_bytes_; }
   // Different for different vocabularies (a digest of all of the above).
@@ -88,6 +91,7 @@ class Vocab {
   std::vector<TrieNode> nodes_;
   std::vector<TokenId> trie_tokens_;
   uint32_t root_children_[256] = {};
+  TrieAlphabets alphabets_;
   // Texts of the tokens that are not in the trie, sorted, for FindToken.
   std::vector<std::pair<std::string, TokenId>> names_;
   VocabType type_ = VocabType::kRaw;
