@@ -425,6 +425,8 @@ def main():
         for name, figures in run_case(pools, sources, text, options, args).items():
             results[name][case] = figures
             print(f"{case}: {name}: {json.dumps(figures)}", file=sys.stderr, flush=True)
+    for pool in pools.values():
+        pool.shutdown()
     print(table(results))
     if args.out:
         with open(args.out, "w", encoding="utf-8") as f:
