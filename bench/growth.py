@@ -6,8 +6,8 @@ usage: growth.py [--out growth.json] [--only TEXT] [--largest 10000000] [--repea
 Curves, each a list of (x, y) points with the slope of a straight line through them on a log-log scale (over
 the points of the upper half, where constant costs no longer count): 1 is linear, 0 constant.
 
-  compile ...   seconds of processor time from schema text to first mask, by bytes of the schema: more properties, deeper
-                nesting, longer enums, more $defs. Fresh compiler for each.
+  compile ...   seconds of processor time from schema text to first mask, by bytes of the schema: more
+                properties, deeper nesting, longer enums, more $defs. Fresh compiler for each.
   mask ...      microseconds of a mask by the size of the vocabulary, made up, the same on every machine:
                 the mean along a document, masks never asked for (cold) and asked for before (warm)
   set-up        seconds to set up such a vocabulary
@@ -29,7 +29,8 @@ import numpy as np
 import grammask as gm
 
 PIECES = ("the ing tion er in on re at en ed is it al ar or st se le ti ra ma co de pro com un e a s t").split()
-MARKS = ['"', '":', '",', '"}', '{"', "[", "]", "},", "  ", "\n", ":", ", ", ".", "-", "_", "/", "\\", "\\n", "()", "=="]
+MARKS = ['"', '":', '",', '"}', '{"', "[", "]", "},", "  ", "\n", ":", ", ", ".", "-", "_", "/", "\\", "\\n", "()",
+         "=="]
 OTHERS = ["é", "ü", "中", "文", "а", "н", "😀", "—"]
 
 
@@ -132,7 +133,8 @@ def compile_curves(args):
         yield f"compile: {name}", "bytes of schema", "s", points
 
 
-DOCUMENT = {"name": "the name of a thing", "count": 1234, "tags": ["one", "two three"], "inner": {"ok": True, "x": [1.5, 2]}}
+DOCUMENT = {"name": "the name of a thing", "count": 1234, "tags": ["one", "two three"],
+            "inner": {"ok": True, "x": [1.5, 2]}}
 SMALL = {
     "type": "object",
     "properties": {

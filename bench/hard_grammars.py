@@ -245,7 +245,8 @@ def cases():
     schema = {"anyOf": [tool(i, name) for i, name in enumerate(names)]}
     call = {"name": names[700] + "_700", "arguments": {"path": "/var/log/messages", "count": 512, "mode": "mode700"}}
     yield "1,000 tools", {"schema": json.dumps(schema)}, json.dumps(call), {}
-    kinds = [{"type": "integer"}, {"type": "string"}, {"type": "boolean"}, {"type": "array", "items": {"type": "number"}}]
+    kinds = [{"type": "integer"}, {"type": "string"}, {"type": "boolean"},
+             {"type": "array", "items": {"type": "number"}}]
     values = [17, "text", True, [1.5, 2]]
     members = {name: kinds[i % 4] for i, name in enumerate(words(1000, 8))}
     document = {name: values[i % 4] for i, name in enumerate(members) if i % 49 == 0}
@@ -392,7 +393,8 @@ def table(results):
                 texts[engines.index("grammask")] += "!"
             cells.append(" / ".join(texts))
         lines.append(f"| {case} | " + " | ".join(cells) + " |")
-        errors += [f"- {case}, {e}: {results[e][case]['error']}" for e in engines if "error" in results[e].get(case, {})]
+        errors += [f"- {case}, {e}: {results[e][case]['error']}"
+                   for e in engines if "error" in results[e].get(case, {})]
     return "\n".join(lines + [""] + errors)
 
 
