@@ -18,6 +18,7 @@
 
 #include "automaton/members.h"
 #include "automaton/term_store.h"
+#include "automaton/words.h"
 #include "base/check.h"
 #include "base/utf8.h"
 
@@ -147,6 +148,10 @@ class Deriver {
         break;
       case TermKind::kMembers:
         s_.members_->Read(t_, {&bytes_, &calls_, &tokens_});
+        Determinise();
+        break;
+      case TermKind::kWords:
+        s_.words_->Read(t_, &bytes_, &spelled_, &escapes_);
         Determinise();
         break;
     }

@@ -50,6 +50,7 @@ enum class TermKind : uint8_t {
   kMultiple,   // digits, dots skipped: (remainder, then digits) * 10^scale divisible by modulus
   kTokens,     // one token by id
   kMembers,    // members in any order: a state and a phase, see members.h
+  kWords,      // a choice of many literals, see words.h
 };
 
 // Bytes lo..hi lead to the state `to`.
@@ -87,6 +88,7 @@ struct Term {
   bool finite = true;    // its texts have a greatest length (false also where that is not seen)
   // kRepeat: bounds. kMultiple: remainder, and an index of multiple(). kCall: procedure.
   // kByteClass: an index of byte_class(). kTokens: an index of token_set(). kMembers: state, phase.
+  // kWords: see WordTable.
   int64_t a = 0, b = 0;
   std::span<const TermId> children;  // kSequence kChoice kRepeat kAnd kNot
   TermId few[2];                     // where the children are, when they are no more than two
@@ -112,6 +114,7 @@ struct Proc {
 inline constexpr uint64_t kMaxLength = uint64_t{1} << 60;
 
 class MemberTable;
+class WordTable;
 struct MemberSpec;
 
 class TermStore {
@@ -133,6 +136,8 @@ class TermStore {
   TermId ByteClass(const ByteSet& bytes);
   TermId Sequence(TermId head, TermId rest);
   TermId Choice(std::span<const TermId> alternatives);
+  // The choice of many literals, as Literal() has them: one term however many they are.
+  TermId Words(std::vector<std::string_view> words, bool json);
   TermId Repeat(TermId body, int64_t min, int64_t max);
   TermId Call(ProcId proc);
   TermId And(std::span<const TermId> parts);  // Nothing() when it matches no text
@@ -233,9 +238,11 @@ class TermStore {
   friend class Deriver;
   friend class EmptinessSearch;
   friend class MemberTable;
+  friend class WordTable;
 
   TermId Intern(const Key& key);
   TermId MembersTerm(uint32_t state, int64_t phase);
+  TermId WordsTerm(int64_t a, int64_t b);
   bool Endless(TermId id) const;
   TermId Pair(TermId head, TermId rest);  // a kSequence as it stands
   TermId RawAnd(std::span<const TermId> parts);
@@ -270,6 +277,7 @@ class TermStore {
   absl::flat_hash_map<uint32_t, ProcId> procs_by_body_;
   absl::flat_hash_map<uint32_t, ProcId> capturing_by_body_;
   std::unique_ptr<MemberTable> members_;
+  std::unique_ptr<WordTable> words_;
   absl::flat_hash_map<std::string, std::vector<ProcId>> groups_;
   // kAnd and kNot only: edges whose targets have not been checked; 1 known to match, 2 to match
   // nothing.

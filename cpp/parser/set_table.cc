@@ -173,9 +173,11 @@ RetId SetTable::Resolve(RetId ret, SetId self) {
   if ((ret.value & kSelf) == 0) return ret;
   const ProcId proc(ret.value & ~kSelf);
   const uint64_t key = uint64_t{self.value} << 32 | proc.value;
-  auto [it, added] = ret_ids_.try_emplace(key, RetId(static_cast<uint32_t>(rets_.size())));
-  if (added) rets_.Append() = {self, proc, 0, it->second};
-  return it->second;
+  if (auto it = ret_ids_.find(key); it != ret_ids_.end()) return it->second;
+  if (!terms_.has_captures()) return NamePlace(self, proc);
+  const RetId next(static_cast<uint32_t>(rets_.size()));
+  rets_.Append() = {self, proc, 0, next};
+  return ret_ids_[key] = next;
 }
 
 RetId SetTable::WithCapture(RetId plain, uint32_t capture) {
@@ -672,7 +674,8 @@ size_t SetTable::memory_bytes() const {
   return memory_.bytes() + sets_.bytes() + rets_.bytes() + table_.size() * 8 +
          captures_.memory_bytes() +
          (captured_ids_.size() + contexts_.size() + viable_.size()) * 24 +
-         (ret_ids_.size() + returned_.size() + rests_.size()) * 24 + class_maps_.size() * 64;
+         (ret_ids_.size() + returned_.size() + rests_.size() + single_place_ids_.size()) * 24 +
+         place_bytes_ + class_maps_.size() * 64;
 }
 
 }  // namespace grammask::internal
