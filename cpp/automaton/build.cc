@@ -21,6 +21,7 @@
 #include "automaton/members.h"
 #include "automaton/words.h"
 #include "base/check.h"
+#include "grammar/node_store.h"
 
 namespace grammask::internal {
 namespace {
@@ -40,9 +41,14 @@ uint64_t Times(uint64_t a, uint64_t n) {
 class TermBuilder {
  public:
   TermBuilder(const Grammar& grammar, TermStore* store)
-      : g_(grammar), s_(*store), nodes_(grammar.node_count()), rules_(grammar.rule_count()) {}
+      : g_(grammar),
+        stored_(grammar.nodes()),
+        s_(*store),
+        nodes_(grammar.node_count()),
+        rules_(grammar.rule_count()) {}
 
   StatusOr<TermId> Run() {
+    open_.reserve(nodes_.size());
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
       BuildRegular(NodeId(i));
       if (s_.over_budget()) return TooManyStates(NodeId(i));
@@ -79,6 +85,7 @@ class TermBuilder {
     bool wide_class = false;  // a class of many characters in it
     bool wide_loop = false;   // a repeat of such, or an intersection
     bool in_cycle = false;    // reaches a rule of the component at work
+    bool seen = false;        // by Collect, while it runs
     uint64_t length = kMaxLength;
   };
   struct Rule {
@@ -265,9 +272,16 @@ class TermBuilder {
   }
 
   void BuildRegular(NodeId id) {
+    const StoredNode& stored = stored_.stored(id);
+    if (!stored.regular && stored.kind != NodeKind::kTokens) {
+      if (stored.kind == NodeKind::kMembers && TooFewValues(g_.node(id))) {
+        at(id).term = TermStore::Nothing().value;
+      } else {
+        open_.push_back(id);
+      }
+      return;
+    }
     const NodeView v = g_.node(id);
-    if (v.kind == NodeKind::kMembers && TooFewValues(v)) at(id).term = TermStore::Nothing().value;
-    if (!v.regular && v.kind != NodeKind::kTokens) return;
     Measure(id, v);
     Node& n = at(id);
     n.term = Make(v).value;
@@ -281,24 +295,27 @@ class TermBuilder {
     return texts != kUnset && !s_.EnoughValues(TermId(texts), v.members.min());
   }
 
-  uint64_t LengthOf(const NodeView& v) {
-    switch (v.kind) {
+  uint64_t LengthOf(NodeId id) {
+    const StoredNode& node = stored_.stored(id);
+    switch (node.kind) {
       case NodeKind::kRule:
-        return rules_[v.rule.value].length;
+        return at(g_.rule_body(RuleId(node.size))).length;
       case NodeKind::kSequence: {
         uint64_t sum = 0;
-        for (NodeId c : v.children) sum = Add(sum, at(c).length);
+        for (NodeId c : stored_.Children(id)) sum = Add(sum, at(c).length);
         return sum;
       }
       case NodeKind::kChoice: {
         uint64_t least = kMaxLength;
-        for (NodeId c : v.children) least = std::min(least, at(c).length);
+        for (NodeId c : stored_.Children(id)) least = std::min(least, at(c).length);
         return least;
       }
-      case NodeKind::kRepeat:
-        return Times(at(v.children[0]).length, static_cast<uint64_t>(v.min));
+      case NodeKind::kRepeat: {
+        const auto& repeat = *static_cast<const RepeatData*>(node.data);
+        return Times(at(repeat.child).length, static_cast<uint64_t>(repeat.min));
+      }
       case NodeKind::kMembers:
-        return MembersLength(v);
+        return MembersLength(g_.node(id));
       default:
         return kMaxLength;  // regular ones have theirs already
     }
@@ -337,29 +354,28 @@ class TermBuilder {
     return Add(members - separator, at(v.children[1]).length);
   }
 
-  // Least shortest texts: passes over all nodes until nothing changes, which takes two or three
-  // where rules follow their callees; chains the other way go through a queue.
+  // Least shortest texts: passes over all nodes without a term until nothing changes, which takes
+  // two or three where rules follow their callees; chains the other way go through a queue.
   void FindLengths() {
+    if (!FindLengthsByPasses()) FindLengthsByQueue();
+    for (uint32_t r = 0; r < rules_.size(); ++r) {
+      rules_[r].length = at(g_.rule_body(RuleId(r))).length;
+    }
+  }
+
+  bool FindLengthsByPasses() {
     for (int pass = 0; pass < kMaxPasses; ++pass) {
       bool changed = false;
-      for (uint32_t i = 0; i < nodes_.size(); ++i) {
-        if (nodes_[i].term != kUnset) continue;
-        const uint64_t length = LengthOf(g_.node(NodeId(i)));
-        if (length < nodes_[i].length) {
-          nodes_[i].length = length;
+      for (NodeId id : open_) {
+        const uint64_t length = LengthOf(id);
+        if (length < at(id).length) {
+          at(id).length = length;
           changed = true;
         }
       }
-      for (uint32_t r = 0; r < rules_.size(); ++r) {
-        const uint64_t length = at(g_.rule_body(RuleId(r))).length;
-        if (length < rules_[r].length) {
-          rules_[r].length = length;
-          changed = true;
-        }
-      }
-      if (!changed) return;
+      if (!changed) return true;
     }
-    FindLengthsByQueue();
+    return false;
   }
 
   // The same by order of length, each node settled once (Knuth, "A generalization of Dijkstra's
@@ -380,7 +396,7 @@ class TermBuilder {
       if (nodes_[i].length < kMaxLength) queue.push({nodes_[i].length, i});
     }
     auto improve = [&](uint32_t i) {
-      const uint64_t length = LengthOf(g_.node(NodeId(i)));
+      const uint64_t length = LengthOf(NodeId(i));
       if (length < nodes_[i].length) {
         nodes_[i].length = length;
         queue.push({length, i});
@@ -394,7 +410,6 @@ class TermBuilder {
       for (uint32_t user : users[i]) improve(user);
       for (uint32_t r : bodies[i]) {
         // Perhaps the last pass found this length, but too late for the rule's users.
-        rules_[r].length = length;
         for (uint32_t user : rule_users[r]) improve(user);
       }
     }
@@ -403,18 +418,18 @@ class TermBuilder {
   // The nodes below `body` that have no term yet, children first. Unproductive ones are left out:
   // they become Nothing().
   void Collect(NodeId body, std::vector<uint32_t>* out) {
-    std::vector<NodeId> todo = {body};
     const size_t first = out->size();
-    if (seen_.size() < nodes_.size()) seen_.resize(nodes_.size());
-    while (!todo.empty()) {
-      const NodeId id = todo.back();
-      todo.pop_back();
-      if (at(id).term != kUnset || at(id).length >= kMaxLength || seen_[id.value]) continue;
-      seen_[id.value] = true;
+    auto find = [&](NodeId id) {
+      Node& n = at(id);
+      if (n.term != kUnset || n.length >= kMaxLength || n.seen) return;
+      n.seen = true;
       out->push_back(id.value);
-      for (NodeId c : g_.node(id).children) todo.push_back(c);
+    };
+    find(body);
+    for (size_t i = first; i < out->size(); ++i) {
+      for (NodeId c : stored_.Children(NodeId((*out)[i]))) find(c);
     }
-    for (size_t i = first; i < out->size(); ++i) seen_[(*out)[i]] = false;
+    for (size_t i = first; i < out->size(); ++i) nodes_[(*out)[i]].seen = false;
     std::sort(out->begin() + static_cast<std::ptrdiff_t>(first), out->end());
   }
 
@@ -423,23 +438,27 @@ class TermBuilder {
   void VisitComponents(RuleId root) {
     struct Frame {
       uint32_t rule;
-      std::vector<uint32_t> callees;
-      size_t next = 0;
+      bool self;           // calls itself
+      size_t first, next;  // its nodes begin at `first` of `below`; `next` is looked at next
     };
     std::vector<Frame> frames;
-    std::vector<uint32_t> stack;
+    std::vector<uint32_t> stack, below, component;
     uint32_t index = 0;
     auto enter = [&](uint32_t r) {
       rules_[r].index = rules_[r].low = index++;
       rules_[r].on_stack = true;
       stack.push_back(r);
-      frames.push_back({r, Callees(RuleId(r))});
+      frames.push_back({r, false, below.size(), below.size()});
+      Collect(g_.rule_body(RuleId(r)), &below);
     };
     enter(root.value);
     while (!frames.empty()) {
       Frame& f = frames.back();
-      if (f.next < f.callees.size()) {
-        const uint32_t c = f.callees[f.next++];
+      if (f.next < below.size()) {
+        const StoredNode& node = stored_.stored(NodeId(below[f.next++]));
+        if (node.kind != NodeKind::kRule) continue;
+        const uint32_t c = node.size;
+        f.self |= c == f.rule;
         if (rules_[c].index == kUnset) {
           enter(c);
         } else if (rules_[c].on_stack) {
@@ -447,15 +466,17 @@ class TermBuilder {
         }
         continue;
       }
-      const uint32_t r = f.rule;
-      const bool self = std::ranges::find(f.callees, r) != f.callees.end();
+      const auto [r, self, first, next] = f;
       frames.pop_back();
       if (!frames.empty()) {
         uint32_t& low = rules_[frames.back().rule].low;
         low = std::min(low, rules_[r].low);
       }
-      if (rules_[r].low != rules_[r].index) continue;
-      std::vector<uint32_t> component;
+      if (rules_[r].low != rules_[r].index) {
+        below.resize(first);
+        continue;
+      }
+      component.clear();
       for (uint32_t member = kUnset; member != r;) {
         member = stack.back();
         stack.pop_back();
@@ -464,21 +485,12 @@ class TermBuilder {
       }
       std::ranges::reverse(component);
       if (component.size() == 1 && !self) {
-        BuildRule(RuleId(r));
+        BuildRule(RuleId(r), std::span(below).subspan(first));
       } else {
         BuildCycle(component);
       }
+      below.resize(first);
     }
-  }
-
-  std::vector<uint32_t> Callees(RuleId rule) {
-    std::vector<uint32_t> below, callees;
-    Collect(g_.rule_body(rule), &below);
-    for (uint32_t i : below) {
-      const NodeView v = g_.node(NodeId(i));
-      if (v.kind == NodeKind::kRule) callees.push_back(v.rule.value);
-    }
-    return callees;
   }
 
   void Build(NodeId id) {
@@ -487,11 +499,12 @@ class TermBuilder {
     at(id).term = Make(v).value;
   }
 
-  void BuildRule(RuleId rule) {
-    std::vector<uint32_t> below;
+  // `below`: the nodes of its body, children first, that had no term when it was entered.
+  void BuildRule(RuleId rule, std::span<const uint32_t> below) {
     const NodeId body = g_.rule_body(rule);
-    Collect(body, &below);
-    for (uint32_t i : below) Build(NodeId(i));
+    for (uint32_t i : below) {
+      if (nodes_[i].term == kUnset) Build(NodeId(i));
+    }
     Rule& r = rules_[rule.value];
     const TermId term = ChildTerm(body);
     if (term == TermStore::Nothing() || (!at(body).wide_loop && at(body).size <= kMaxInlineSize)) {
@@ -516,10 +529,10 @@ class TermBuilder {
     below.erase(std::unique(below.begin(), below.end()), below.end());
     std::vector<uint32_t> cyclic;
     for (uint32_t i : below) {
-      const NodeView v = g_.node(NodeId(i));
+      const StoredNode& node = stored_.stored(NodeId(i));
       bool& in_cycle = nodes_[i].in_cycle;
-      in_cycle = v.kind == NodeKind::kRule && rules_[v.rule.value].on_stack;
-      for (NodeId c : v.children) in_cycle |= at(c).in_cycle;
+      in_cycle = node.kind == NodeKind::kRule && rules_[node.size].on_stack;
+      for (NodeId c : stored_.Children(NodeId(i))) in_cycle |= at(c).in_cycle;
       if (in_cycle) {
         cyclic.push_back(i);
       } else {
@@ -548,6 +561,7 @@ class TermBuilder {
   std::string Describe(const std::vector<uint32_t>& component,
                        const std::vector<uint32_t>& cyclic) {
     std::string out;
+    out.reserve(64 * (cyclic.size() + component.size() + 1));
     auto put = [&](uint64_t v) { out.append(reinterpret_cast<const char*>(&v), sizeof v); };
     auto reference = [&](NodeId id) {
       if (at(id).in_cycle) {
@@ -584,10 +598,11 @@ class TermBuilder {
   }
 
   const Grammar& g_;
+  const NodeStorage& stored_;
   TermStore& s_;
   std::vector<Node> nodes_;
   std::vector<Rule> rules_;
-  std::vector<bool> seen_;
+  std::vector<NodeId> open_;  // nodes that reach rules: without a term at first
   Status failed_;
 };
 

@@ -87,15 +87,15 @@ struct TermStore::Key {
     return static_cast<uint32_t>(h ^ (h >> 32));
   }
   bool Equals(const Term& t) const {
-    return t.kind == kind && t.a == a && t.b == b && t.text == text &&
-           std::ranges::equal(t.children, children);
+    if (t.kind != kind || t.a != a || t.b != b) return false;
+    if (kind == TermKind::kSequence) return true;  // a and b are its children
+    return t.text == text && std::ranges::equal(t.children, children);
   }
 };
 
 TermStore::TermStore(const Limits& limits, int64_t small_count)
     : limits_(limits),
       small_count_(std::max<int64_t>(small_count, 1)),
-      table_(1 << 12),
       members_(std::make_unique<MemberTable>(this)),
       words_(std::make_unique<WordTable>(this)) {
   for (TermKind kind : {TermKind::kNothing, TermKind::kEmpty, TermKind::kAll}) {
@@ -121,23 +121,28 @@ TermStore::TermStore(const Limits& limits, int64_t small_count)
 
 TermStore::~TermStore() = default;
 
-void TermStore::Grow() {
-  std::vector<uint64_t> bigger(table_.size() * 2);
-  for (uint64_t entry : table_) {
+void TermStore::Grow(Shard* shard) {
+  std::vector<uint64_t> bigger(std::max<size_t>(shard->slots.size() * 2, 64));
+  slots_ += bigger.size() - shard->slots.size();
+  for (uint64_t entry : shard->slots) {
     if (entry == 0) continue;
     size_t i = (entry >> 32) & (bigger.size() - 1);
     while (bigger[i] != 0) i = (i + 1) & (bigger.size() - 1);
     bigger[i] = entry;
   }
-  table_ = std::move(bigger);
+  shard->slots = std::move(bigger);
 }
 
 TermId TermStore::Intern(const Key& key) {
   const uint32_t hash = key.Hash();
-  size_t slot = hash & (table_.size() - 1);
-  for (; table_[slot] != 0; slot = (slot + 1) & (table_.size() - 1)) {
-    if (table_[slot] >> 32 != hash) continue;
-    const auto id = static_cast<uint32_t>(table_[slot]);
+  Shard& shard = table_[hash >> (32 - kShardBits)];
+  if (2 * shard.used >= shard.slots.size()) Grow(&shard);
+  uint64_t* const slots = shard.slots.data();
+  const size_t mask = shard.slots.size() - 1;
+  size_t slot = hash & mask;
+  for (; slots[slot] != 0; slot = (slot + 1) & mask) {
+    if (slots[slot] >> 32 != hash) continue;
+    const auto id = static_cast<uint32_t>(slots[slot]);
     if (key.Equals(terms_[id])) return TermId(id);
   }
   const auto id = static_cast<uint32_t>(terms_.size());
@@ -154,8 +159,8 @@ TermId TermStore::Intern(const Key& key) {
   }
   t.a = key.a;
   t.b = key.b;
-  table_[slot] = uint64_t{hash} << 32 | id;
-  if (terms_.size() * 2 > table_.size()) Grow();
+  slots[slot] = uint64_t{hash} << 32 | id;
+  ++shard.used;
 
   auto child = [&](size_t i) -> const Term& { return terms_[t.children[i].value]; };
   for (TermId c : t.children) {
@@ -276,7 +281,8 @@ TermId TermStore::ByteClass(const ByteSet& bytes) {
 
 TermId TermStore::Pair(TermId head, TermId rest) {
   const TermId children[] = {head, rest};
-  return Intern({.kind = TermKind::kSequence, .children = children});
+  return Intern(
+      {.kind = TermKind::kSequence, .children = children, .a = head.value, .b = rest.value});
 }
 
 TermId TermStore::Sequence(TermId head, TermId rest) {
@@ -528,10 +534,9 @@ void TermStore::AddGroup(const std::string& description, const std::vector<ProcI
 }
 
 size_t TermStore::memory_bytes() const {
-  return memory_.bytes() + terms_.bytes() + procs_.bytes() + table_.size() * 8 +
-         characters_.size() * 128 + byte_class_ids_.size() * 96 + multiple_ids_.size() * 48 +
-         token_set_bytes_ + raw_.size() * 24 + known_.size() * 8 + members_->memory_bytes() +
-         words_->memory_bytes();
+  return memory_.bytes() + terms_.bytes() + procs_.bytes() + slots_ * 8 + characters_.size() * 128 +
+         byte_class_ids_.size() * 96 + multiple_ids_.size() * 48 + token_set_bytes_ +
+         raw_.size() * 24 + known_.size() * 8 + members_->memory_bytes() + words_->memory_bytes();
 }
 
 std::string TermStore::ToString(TermId id) const {

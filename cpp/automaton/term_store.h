@@ -16,6 +16,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -89,6 +90,7 @@ struct Term {
   // kRepeat: bounds. kMultiple: remainder, and an index of multiple(). kCall: procedure.
   // kByteClass: an index of byte_class(). kTokens: an index of token_set(). kMembers: state, phase.
   // kWords: see WordTable.
+  // kSequence: the children once more, so that comparing two needs no look at them elsewhere.
   int64_t a = 0, b = 0;
   std::span<const TermId> children;  // kSequence kChoice kRepeat kAnd kNot
   TermId few[2];                     // where the children are, when they are no more than two
@@ -235,6 +237,7 @@ class TermStore {
 
  private:
   struct Key;
+  struct Shard;
   friend class Deriver;
   friend class EmptinessSearch;
   friend class MemberTable;
@@ -256,7 +259,7 @@ class TermStore {
   TermId MakeFar(TermId id);
   std::optional<Loop> LoopOf(TermId id, int depth);
   bool Includes(TermId whole, TermId part);
-  void Grow();
+  void Grow(Shard* shard);
 
   const Limits limits_;
   const int64_t small_count_;
@@ -269,7 +272,15 @@ class TermStore {
   std::vector<std::unique_ptr<TokenSet>> token_set_storage_;
   StableVector<TokenSet*, 6> token_sets_;
   size_t token_set_bytes_ = 0;
-  std::vector<uint64_t> table_;  // open addressing; hash << 32 | term id, 0 is free
+  // Ids by hash: open addressing, hash << 32 | term id, 0 is free. In shards by the hash's highest
+  // bits, as one table of a million terms takes milliseconds to grow.
+  struct Shard {
+    std::vector<uint64_t> slots;
+    size_t used = 0;
+  };
+  static constexpr int kShardBits = 6;
+  std::array<Shard, size_t{1} << kShardBits> table_;
+  size_t slots_ = 0;  // of all shards
   absl::flat_hash_map<ByteSet, uint32_t> byte_class_ids_;
   absl::flat_hash_map<std::pair<uint64_t, uint32_t>, uint32_t> multiple_ids_;
   absl::flat_hash_map<std::pair<bool, std::vector<TokenId>>, uint32_t> token_set_ids_;

@@ -7,6 +7,8 @@
 // Tests: tests/base/utf8_test.cc.
 #include "base/utf8.h"
 
+#include <cstring>
+
 namespace grammask::internal {
 namespace {
 
@@ -97,7 +99,13 @@ std::optional<size_t> FindInvalidUtf8(std::string_view text) {
   size_t pos = 0;
   while (pos < text.size()) {
     if (ByteAt(text, pos) < 0x80) {
-      ++pos;
+      uint64_t word;
+      while (pos + sizeof word <= text.size()) {
+        std::memcpy(&word, text.data() + pos, sizeof word);
+        if ((word & 0x8080808080808080u) != 0) break;
+        pos += sizeof word;
+      }
+      while (pos < text.size() && ByteAt(text, pos) < 0x80) ++pos;
       continue;
     }
     Lead lead = LeadOf(ByteAt(text, pos));

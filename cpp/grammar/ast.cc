@@ -58,6 +58,7 @@ size_t Grammar::node_count() const { return data_->storage.size(); }
 const std::string& Grammar::rule_name(RuleId rule) const { return data_->rules[rule.value].name; }
 NodeId Grammar::rule_body(RuleId rule) const { return data_->rules[rule.value].body; }
 NodeView Grammar::node(NodeId id) const { return data_->storage.View(id); }
+const NodeStorage& Grammar::nodes() const { return data_->storage; }
 
 size_t Grammar::memory_bytes() const {
   size_t bytes = sizeof(Data) + data_->storage.memory_bytes();
@@ -153,12 +154,8 @@ void GrammarBuilder::SetBody(RuleId rule, NodeId body) {
 
 bool GrammarBuilder::HasBody(RuleId rule) const { return impl_->rules[rule.value].has_body; }
 
-RuleId GrammarBuilder::Import(const Grammar& grammar) {
-  std::vector<RuleId> rule_map;
-  rule_map.reserve(grammar.rule_count());
-  for (uint32_t r = 0; r < grammar.rule_count(); ++r) {
-    rule_map.push_back(AddRule(grammar.rule_name(RuleId(r))));
-  }
+std::vector<NodeId> GrammarBuilder::ImportNodes(const Grammar& grammar,
+                                                std::span<const RuleId> rule_map) {
   std::vector<NodeId> node_map;
   node_map.reserve(grammar.node_count());
   std::vector<NodeId> mapped;
@@ -187,6 +184,21 @@ RuleId GrammarBuilder::Import(const Grammar& grammar) {
     }
     node_map.push_back(impl_->nodes.Intern(node));
   }
+  return node_map;
+}
+
+NodeId GrammarBuilder::ImportBody(const Grammar& grammar) {
+  GM_DCHECK(grammar.rule_count() == 1 && grammar.node(grammar.rule_body(grammar.root())).regular);
+  return ImportNodes(grammar, {})[grammar.rule_body(grammar.root()).value];
+}
+
+RuleId GrammarBuilder::Import(const Grammar& grammar) {
+  std::vector<RuleId> rule_map;
+  rule_map.reserve(grammar.rule_count());
+  for (uint32_t r = 0; r < grammar.rule_count(); ++r) {
+    rule_map.push_back(AddRule(grammar.rule_name(RuleId(r))));
+  }
+  const std::vector<NodeId> node_map = ImportNodes(grammar, rule_map);
   for (uint32_t r = 0; r < grammar.rule_count(); ++r) {
     SetBody(rule_map[r], node_map[grammar.rule_body(RuleId(r)).value]);
   }
@@ -220,6 +232,7 @@ StatusOr<Grammar> GrammarBuilder::Finish(RuleId root) {
     return Status(StatusCode::kInternal,
                   "rule " + done.rules[id.value].name + " is used but has no body");
   };
+  pending.reserve(64);
   if (!use_rule(root)) return no_body(root);
   while (!pending.empty()) {
     NodeId id = pending.back();
@@ -239,6 +252,7 @@ StatusOr<Grammar> GrammarBuilder::Finish(RuleId root) {
   }
   auto data = std::make_shared<Grammar::Data>();
   std::vector<RuleId> rule_map(done.rules.size());
+  data->rules.reserve(static_cast<size_t>(std::count(rule_used.begin(), rule_used.end(), true)));
   for (uint32_t r = 0; r < done.rules.size(); ++r) {
     if (!rule_used[r]) continue;
     rule_map[r] = RuleId(static_cast<uint32_t>(data->rules.size()));

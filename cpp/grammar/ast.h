@@ -124,6 +124,8 @@ struct NodeView {
   MembersView members;               // kMembers
 };
 
+class NodeStorage;
+
 class Grammar {
  public:
   RuleId root() const;
@@ -132,6 +134,7 @@ class Grammar {
   const std::string& rule_name(RuleId rule) const;  // [A-Za-z_][A-Za-z0-9_]*, unique
   NodeId rule_body(RuleId rule) const;
   NodeView node(NodeId id) const;
+  const NodeStorage& nodes() const;  // node_store.h: the same, for passes over all of them
   size_t memory_bytes() const;
 
   // The grammar as EBNF that ParseEbnf reads back as an equal grammar: one line a rule, the root
@@ -192,6 +195,8 @@ class GrammarBuilder {
 
   // Everything of `grammar`, copied into this builder as new rules; returns its root.
   RuleId Import(const Grammar& grammar);
+  // The body of the only rule of `grammar`, which must be regular, copied into this builder.
+  NodeId ImportBody(const Grammar& grammar);
 
   // Drops what `root` does not reach. kInternal when a reached rule has no body;
   // kResourceExhausted over max_ast_nodes. The builder is empty afterwards.
@@ -199,6 +204,8 @@ class GrammarBuilder {
 
  private:
   struct Impl;
+  // The nodes of `grammar`, children first, with its rules replaced; their ids here, by node.
+  std::vector<NodeId> ImportNodes(const Grammar& grammar, std::span<const RuleId> rule_map);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -11,9 +11,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "absl/hash/hash.h"
-#include "absl/strings/string_view.h"
 #include "base/check.h"
+#include "base/mix.h"
 
 namespace grammask::internal {
 namespace {
@@ -27,13 +26,13 @@ const T& DataAs(const StoredNode& node) {
   return *static_cast<const T*>(node.data);
 }
 
-absl::string_view RawBytes(const void* data, size_t bytes) {
+std::string_view RawBytes(const void* data, size_t bytes) {
   return {static_cast<const char*>(data), bytes};
 }
 
 // The bytes that, with kind and size, tell a node from all others. Repeats and multiples have
 // padding or separate fields and are told apart by SmallFields instead.
-absl::string_view Contents(const StoredNode& node) {
+std::string_view Contents(const StoredNode& node) {
   switch (node.kind) {
     case NodeKind::kBytes:
     case NodeKind::kJsonText:
@@ -97,15 +96,13 @@ bool SameNode(const StoredNode& x, const StoredNode& y) {
 }
 
 uint32_t HashNode(const StoredNode& node) {
-  uint64_t head = static_cast<uint64_t>(node.kind) << 32 | node.size;
-  size_t h;
+  uint64_t h = Mix(MixSeed(), static_cast<uint64_t>(node.kind) << 32 | node.size);
   if (HasFields(node.kind)) {
     SmallFields f = FieldsOf(node);
-    h = absl::HashOf(head, f.a, f.b, f.c, Contents(node));
-  } else {
-    h = absl::HashOf(head, Contents(node));
+    h = Mix(Mix(Mix(h, f.a), f.b), f.c);
   }
-  return static_cast<uint32_t>(h ^ (static_cast<uint64_t>(h) >> 32));
+  h = MixBytes(h, Contents(node));
+  return static_cast<uint32_t>(h ^ (h >> 32));
 }
 
 }  // namespace
@@ -146,25 +143,6 @@ void* NodeArena::Allocate(size_t bytes) {
   next_ += words;
   words_left_ -= words;
   return piece;
-}
-
-std::span<const NodeId> NodeStorage::Children(NodeId id) const {
-  const StoredNode& n = nodes_[id.value];
-  switch (n.kind) {
-    case NodeKind::kSequence:
-    case NodeKind::kChoice:
-    case NodeKind::kAnd:
-    case NodeKind::kNot:
-      return {static_cast<const NodeId*>(n.data), n.size};
-    case NodeKind::kRepeat:
-      return {&DataAs<RepeatData>(n).child, 1};
-    case NodeKind::kMembers: {
-      const auto* words = static_cast<const NodeId*>(n.data);
-      return {words, words[n.size - 1].value};
-    }
-    default:
-      return {};
-  }
 }
 
 NodeView NodeStorage::View(NodeId id) const {
@@ -261,13 +239,11 @@ NodeId NodeStorage::Append(const StoredNode& node) {
   } else if (node.kind == NodeKind::kTokens) {
     token_sets_.push_back(std::make_unique<TokenSet>(DataAs<TokenSet>(node)));
     copy.data = token_sets_.back().get();
-  } else if (size_t bytes = PayloadBytes(node); bytes > 0) {
-    void* place = arena_.Allocate(bytes);
-    size_t exact = node.kind == NodeKind::kRepeat     ? sizeof(RepeatData)
+  } else {
+    size_t bytes = node.kind == NodeKind::kRepeat     ? sizeof(RepeatData)
                    : node.kind == NodeKind::kMultiple ? sizeof(Multiple)
                                                       : Contents(node).size();
-    std::memcpy(place, node.data, exact);
-    copy.data = place;
+    if (bytes > 0) copy.data = std::memcpy(arena_.Allocate(bytes), node.data, bytes);
   }
   nodes_.push_back(copy);
   return NodeId(static_cast<uint32_t>(nodes_.size() - 1));

@@ -54,7 +54,7 @@ class NodeStorage {
   size_t size() const { return nodes_.size(); }
   const StoredNode& stored(NodeId id) const { return nodes_[id.value]; }
   NodeView View(NodeId id) const;
-  std::span<const NodeId> Children(NodeId id) const;
+  inline std::span<const NodeId> Children(NodeId id) const;
   size_t memory_bytes() const;
 
   // Appends a node; copies what it points to. No hash-consing.
@@ -73,6 +73,25 @@ class NodeStorage {
   std::vector<std::unique_ptr<CodePointSet>> character_sets_;
   std::vector<std::unique_ptr<TokenSet>> token_sets_;
 };
+
+std::span<const NodeId> NodeStorage::Children(NodeId id) const {
+  const StoredNode& n = nodes_[id.value];
+  switch (n.kind) {
+    case NodeKind::kSequence:
+    case NodeKind::kChoice:
+    case NodeKind::kAnd:
+    case NodeKind::kNot:
+      return {static_cast<const NodeId*>(n.data), n.size};
+    case NodeKind::kRepeat:
+      return {&static_cast<const RepeatData*>(n.data)->child, 1};
+    case NodeKind::kMembers: {
+      const auto* words = static_cast<const NodeId*>(n.data);
+      return {words, words[n.size - 1].value};
+    }
+    default:
+      return {};
+  }
+}
 
 // A NodeStorage in which equal nodes have equal ids.
 class NodeStore {

@@ -9,6 +9,7 @@
 // Tests: tests/grammar/ast_test.cc.
 #include "grammar/simplify.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -27,9 +28,21 @@ constexpr size_t kJoinPerPart = 64;
 
 // What a node takes beside itself, for the budget: references to children, and the equivalent of
 // those for text and ranges.
-size_t References(const NodeView& node) {
-  size_t ranges = node.characters == nullptr ? 0 : node.characters->ranges().size() / 2;
-  return node.children.size() + node.text.size() / 16 + ranges;
+size_t References(const StoredNode& node, std::span<const NodeId> children) {
+  switch (node.kind) {
+    case NodeKind::kBytes:
+    case NodeKind::kJsonText:
+      return node.size / 16;
+    case NodeKind::kClass:
+    case NodeKind::kJsonClass:
+      return static_cast<const CodePointSet*>(node.data)->ranges().size() / 2;
+    default:
+      return children.size();
+  }
+}
+
+bool IsLiteral(const StoredNode& node) {
+  return node.kind == NodeKind::kBytes || node.kind == NodeKind::kJsonText;
 }
 
 // a * b and a + b of counts that may be kUnbounded; nullopt where the result passes `limit`.
@@ -70,7 +83,7 @@ NodeId Simplifier::Intern(const StoredNode& node) {
   size_t before = storage().size();
   NodeId id = store_.Intern(node);
   if (storage().size() == before) return id;
-  used_ += 1 + References(view(id));
+  used_ += 1 + References(at(id), children(id));
   over_ = used_ > limits_.max_ast_nodes;
   return over_ ? nothing_ : id;
 }
@@ -187,7 +200,7 @@ NodeId Simplifier::Sequence(std::span<const NodeId> parts) {
     if (part == nothing_) return nothing_;
     if (part == empty_) continue;
     if (Splices(part, NodeKind::kSequence, parts.size())) {
-      for (NodeId child : children(part)) AppendToSequence(child);
+      AppendSequence(children(part));
     } else {
       AppendToSequence(part);
     }
@@ -198,10 +211,34 @@ NodeId Simplifier::Sequence(std::span<const NodeId> parts) {
   return InternList(NodeKind::kSequence, list_);
 }
 
+// What stands inside a sequence is joined already, so only its ends have to be looked at; save long
+// literals, which may be short beside more parts, and repeats beside what they repeat: x x? came of
+// x, which was there first, and x?.
+void Simplifier::AppendSequence(std::span<const NodeId> inner) {
+  bool each = false;
+  NodeId before = nothing_;
+  for (NodeId id : inner) {
+    const StoredNode& n = at(id);
+    NodeId one = n.kind == NodeKind::kRepeat ? static_cast<const RepeatData*>(n.data)->child : id;
+    each = each || one == before || (IsLiteral(n) && n.size > kAlwaysJoin);
+    before = one;
+  }
+  const size_t last = inner.size() - 1;
+  size_t i = 0;
+  for (bool joined = true; i < last && (joined || each); ++i) {
+    AppendToSequence(inner[i]);
+    if (each) continue;
+    FlushLiteral();
+    joined = list_.back() != inner[i];
+  }
+  list_.insert(list_.end(), inner.begin() + static_cast<ptrdiff_t>(i),
+               inner.begin() + static_cast<ptrdiff_t>(last));
+  AppendToSequence(inner[last]);
+}
+
 void Simplifier::AppendToSequence(NodeId part) {
   const StoredNode& n = at(part);
-  bool literal = n.kind == NodeKind::kBytes || n.kind == NodeKind::kJsonText;
-  if (!literal || n.size > longest_joined_) {
+  if (!IsLiteral(n) || n.size > longest_joined_) {
     FlushLiteral();
     if (!JoinRepeats(part)) list_.push_back(part);
     return;
@@ -234,9 +271,10 @@ bool Simplifier::JoinRepeats(NodeId part) {
     int64_t min, max;
   };
   auto counted = [&](NodeId id) {
-    if (kind(id) != NodeKind::kRepeat) return Counted{id, 1, 1};
-    NodeView v = view(id);
-    return Counted{v.children[0], v.min, v.max};
+    const StoredNode& node = at(id);
+    if (node.kind != NodeKind::kRepeat) return Counted{id, 1, 1};
+    const auto& repeat = *static_cast<const RepeatData*>(node.data);
+    return Counted{repeat.child, repeat.min, repeat.max};
   };
   NodeId last = list_.back();
   if (kind(last) != NodeKind::kRepeat && kind(part) != NodeKind::kRepeat) return false;

@@ -56,6 +56,8 @@ class Simplifier {
   bool Splices(NodeId part, NodeKind kind, size_t parts) const;
 
   void AppendToSequence(NodeId part);
+  // AppendToSequence for each child of a sequence.
+  void AppendSequence(std::span<const NodeId> inner);
   void FlushLiteral();
   bool JoinRepeats(NodeId part);
   void AddAlternative(NodeId alternative, size_t parts);

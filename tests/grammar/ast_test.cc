@@ -117,6 +117,20 @@ const Simplification kSequences[] = {
        NodeId inner = b.Sequence({b.Class(Chars('0', '9')), b.Bytes("b")});
        return b.Sequence({b.Bytes("a"), inner, b.Bytes("c")});
      }},
+    // Sequences inside one join at both their ends, however much of them is taken up.
+    {R"("ab" [0-9] "x" [0-9] "cd" [0-9] "ef")",
+     [](B& b) {
+       NodeId d = b.Class(Chars('0', '9'));
+       NodeId one = b.Sequence({b.Bytes("b"), d, b.Bytes("x"), d, b.Bytes("c")});
+       NodeId two = b.Sequence({b.Bytes("d"), d, b.Bytes("e")});
+       return b.Sequence({b.Bytes("a"), one, two, b.Bytes("f")});
+     }},
+    {R"([0-9]{2,} "x" [0-9]{3,})",
+     [](B& b) {
+       NodeId d = b.Class(Chars('0', '9'));
+       NodeId inner = b.Sequence({d, d, b.Bytes("x"), b.Repeat(d, 2, 2)});
+       return b.Sequence({b.Star(d), inner, b.Repeat(d, 1, kUnbounded)});
+     }},
     {R"([0-9]{1,4})",
      [](B& b) {
        NodeId d = b.Class(Chars('0', '9'));
@@ -485,6 +499,28 @@ TEST(Import, CopiesEverythingAsNewRules) {
   Grammar same = *alone.Finish(alone.Import(g));
   EXPECT_EQ(same.ToString(), g.ToString());
   EXPECT_EQ(same.node_count(), g.node_count());
+}
+
+TEST(Import, ABodyIsCopiedAsANode) {
+  GrammarBuilder b;
+  auto body = [](GrammarBuilder& b) {
+    return b.Choice({b.And({b.Star(b.Bytes("a")), b.Not(b.Bytes("aa"))}),
+                     b.Sequence({b.Repeat(b.Class(Chars('0', '9')), 1, 3), b.MultipleOf({3, 0})}),
+                     b.JsonText("x")});
+  };
+  RuleId only = b.AddRule("only");
+  b.SetBody(only, body(b));
+  Grammar g = *b.Finish(only);
+  GrammarBuilder other;
+  other.JsonText("shifts");
+  NodeId copy = other.ImportBody(g);
+  EXPECT_EQ(other.ImportBody(g), copy);
+  EXPECT_EQ(body(other), copy);
+  RuleId root = other.AddRule("root");
+  other.SetBody(root, copy);
+  Grammar same = *other.Finish(root);
+  ExpectWellFormed(same);
+  EXPECT_EQ(same.ToString(), "root" + g.ToString().substr(4));
 }
 
 TEST(Import, CopiesListsOfMembers) {

@@ -16,27 +16,38 @@
 namespace grammask::internal {
 namespace {
 
-// Finds named keys; builds an index where there are many.
+// Finds named keys. Looks behind the key found last, where sets with the same keys in the same
+// order have the next one; an index is built where there are many and that fails.
 class KeyIndex {
  public:
-  explicit KeyIndex(const ObjectSet& set) : set_(set) {
-    if (set.named.size() <= 12) return;
-    index_.reserve(set.named.size());
-    for (size_t i = 0; i < set.named.size(); ++i) index_[set.named[i].key] = i;
-  }
-  const ObjectSet::Named* Find(std::string_view key) const {
-    if (!index_.empty()) {
-      auto it = index_.find(key);
-      return it == index_.end() ? nullptr : &set_.named[it->second];
+  explicit KeyIndex(const ObjectSet& set) : set_(set) {}
+  const ObjectSet::Named* Find(std::string_view key) {
+    const std::vector<ObjectSet::Named>& named = set_.named;
+    if (next_ < named.size() && named[next_].key == key) return &named[next_++];
+    if (named.size() <= kScanned) {
+      for (const ObjectSet::Named& n : named) {
+        if (n.key == key) return Found(&n);
+      }
+      return nullptr;
     }
-    for (const ObjectSet::Named& n : set_.named) {
-      if (n.key == key) return &n;
+    if (index_.empty()) {
+      index_.reserve(named.size());
+      for (size_t i = 0; i < named.size(); ++i) index_[named[i].key] = i;
     }
-    return nullptr;
+    auto it = index_.find(key);
+    return it == index_.end() ? nullptr : Found(&named[it->second]);
   }
 
  private:
+  static constexpr size_t kScanned = 12;
+
+  const ObjectSet::Named* Found(const ObjectSet::Named* n) {
+    next_ = static_cast<size_t>(n - set_.named.data()) + 1;
+    return n;
+  }
+
   const ObjectSet& set_;
+  size_t next_ = 0;
   absl::flat_hash_map<std::string_view, size_t> index_;
 };
 

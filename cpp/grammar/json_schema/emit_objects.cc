@@ -295,7 +295,9 @@ StatusOr<NodeId> ObjectEmitter::ExtrasToEnd(bool leads, int64_t min, int64_t max
 // when all before i are done with and at least one is written.
 NodeId ObjectEmitter::FirstMembers(const std::vector<NodeId>& tails, size_t last,
                                    NodeId extras_first) {
-  std::vector<NodeId> alternatives = {extras_first};
+  std::vector<NodeId> alternatives;
+  alternatives.reserve(std::min(last, kChunk) + 2);
+  alternatives.push_back(extras_first);
   for (size_t i = last; i-- > 0;) {
     alternatives.push_back(builder_.Sequence({members_[i].node, tails[i + 1]}));
     if (alternatives.size() > kChunk && i > 0) {
@@ -312,13 +314,16 @@ StatusOr<NodeId> ObjectEmitter::Uncounted() {
   size_t last = std::min(first_required + 1, n);  // members that may be the first
   std::vector<NodeId> tails(n + 1);
   GM_ASSIGN_OR_RETURN(NodeId suffix, ExtrasToEnd(false, 0, kUnbounded));
-  std::vector<NodeId> parts = {suffix};  // back to front
+  std::vector<NodeId> parts, forward;  // back to front, and turned round
+  parts.reserve(kChunk + 2);
+  forward.reserve(kChunk + 2);
+  parts.push_back(suffix);
   tails[n] = suffix;
   for (size_t i = n; i-- > 1;) {
     NodeId part = builder_.Sequence({comma_, members_[i].node});
     parts.push_back(members_[i].required ? part : builder_.Optional(part));
     if (i > last) continue;
-    std::vector<NodeId> forward(parts.rbegin(), parts.rend());
+    forward.assign(parts.rbegin(), parts.rend());
     tails[i] = builder_.Sequence(forward);
     if (parts.size() > kChunk) {
       tails[i] = AsRule(tails[i]);

@@ -10,6 +10,8 @@
 // (uuid), RFC 6901 (json-pointer) and its relative form. Tested by tests/grammar/formats_test.cc.
 #include "grammar/json_schema/formats.h"
 
+#include <array>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -220,6 +222,22 @@ const Format* Find(std::string_view name) {
   return nullptr;
 }
 
+// A format as a grammar of one rule, made when it is first asked for: there are few, and some take
+// half a millisecond.
+const Grammar& Written(const Format& format) {
+  static std::array<std::once_flag, std::size(kFormats)> once;
+  static std::array<Grammar, std::size(kFormats)> written;
+  const auto index = static_cast<size_t>(&format - kFormats);
+  std::call_once(once[index], [&] {
+    GrammarBuilder builder;
+    FormatWriter writer(&builder);
+    RuleId rule = builder.AddRule(format.name);
+    builder.SetBody(rule, format.write(writer));
+    written[index] = builder.Finish(rule).value();
+  });
+  return written[index];
+}
+
 }  // namespace
 
 CodePointSet FormatWriter::Set(std::string_view set) {
@@ -242,8 +260,7 @@ StatusOr<NodeId> EmitFormat(GrammarBuilder* builder, std::string_view name, cons
     return Status(StatusCode::kUnsupported,
                   "format '" + std::string(name) + "' is not one that JSON Schema defines");
   }
-  FormatWriter writer(builder);
-  return format->write(writer);
+  return builder->ImportBody(Written(*format));
 }
 
 NodeId EmitNestedRegex(GrammarBuilder* builder) {

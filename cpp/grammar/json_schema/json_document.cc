@@ -13,8 +13,8 @@
 #include <array>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/hash/hash.h"
 #include "base/hex.h"
+#include "base/mix.h"
 #include "base/utf8.h"
 
 namespace grammask::internal {
@@ -93,18 +93,23 @@ class JsonParser {
 
 size_t JsonParser::Hash::operator()(uint32_t id) const {
   const Node& n = doc->nodes_[id];
-  size_t h = size_t{n.count} * 8 + static_cast<size_t>(n.kind);
+  uint64_t h = Mix(MixSeed(), uint64_t{n.count} * 8 + static_cast<uint64_t>(n.kind));
+  auto mix_text = [&](std::string_view text) { h = MixBytes(Mix(h, text.size()), text); };
   auto mix = [&](JsonId child) {
     const Node& c = doc->nodes_[child.value];
-    h = c.text.empty() ? absl::HashOf(h, c.kind, c.kind < JsonKind::kArray ? 0 : c.representative)
-                       : absl::HashOf(h, c.kind, c.text);
+    h = Mix(h, static_cast<uint64_t>(c.kind));
+    if (c.kind >= JsonKind::kArray) {
+      h = Mix(h, c.representative);
+    } else {
+      mix_text(c.text);
+    }
   };
   for (uint32_t i = 0; i < n.count; ++i) {
     if (n.kind == JsonKind::kArray) {
       mix(doc->texts_[n.source].elements[n.first + i]);
     } else {
       const JsonMember& m = doc->texts_[n.source].members[n.first + i];
-      h = absl::HashOf(h, m.key);
+      mix_text(m.key);
       mix(m.value);
     }
   }
@@ -263,9 +268,9 @@ Status JsonParser::ReadKey() {
   if (!Take('"')) {
     return Error(start, "invalid JSON: a key in double quotes was expected here");
   }
-  size_t decoded = out_->decoded_.size();
   GM_ASSIGN_OR_RETURN(key_, ReadString());
-  text_.escaped_keys |= out_->decoded_.size() != decoded;
+  text_.identifiers |= key_ == "$id" || key_ == "id" || key_.ends_with("nchor");
+  text_.unevaluated |= key_.starts_with("unevaluated");
   SkipSpace();
   if (!Take(':')) return Error(pos_, "invalid JSON: ':' was expected after the key");
   return {};

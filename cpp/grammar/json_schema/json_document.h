@@ -49,9 +49,10 @@ class JsonDocument {
   uint32_t text_of(JsonId id) const { return nodes_[id.value].source; }
   std::string_view source(uint32_t text) const { return texts_[text].source; }
   const std::string& name(uint32_t text) const { return texts_[text].name; }
-  // Whether some key of the text is written with an escape: then its keys cannot be seen by
-  // searching the source.
-  bool has_escaped_keys(uint32_t text) const { return texts_[text].escaped_keys; }
+  // Whether some object of the text has a key that may name a schema, `$id`, `id` or one that ends
+  // in "nchor"; or one that begins with "unevaluated".
+  bool has_identifiers(uint32_t text) const { return texts_[text].identifiers; }
+  bool has_unevaluated(uint32_t text) const { return texts_[text].unevaluated; }
 
   JsonKind kind(JsonId id) const { return nodes_[id.value].kind; }
   bool IsObject(JsonId id) const { return kind(id) == JsonKind::kObject; }
@@ -110,7 +111,7 @@ class JsonDocument {
     std::string name;
     std::string_view source;
     JsonId root;
-    bool escaped_keys = false;
+    bool identifiers = false, unevaluated = false;
     std::vector<JsonId> elements;
     std::vector<JsonMember> members;
   };

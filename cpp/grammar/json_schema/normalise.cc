@@ -13,6 +13,7 @@
 
 #include <algorithm>
 
+#include "absl/container/inlined_vector.h"
 #include "grammar/json_schema/schema_combiner.h"
 
 namespace grammask::internal {
@@ -64,7 +65,7 @@ StatusOr<ExprId> Normaliser::SchemaExpr(JsonId node, ScopeId scope) {
   scope = tree_.Enter(scope, node);
   const ScopeId outer = scope;
   if (ExprId known = ExprOfNode(node, scope); known.value < kFollowing.value) return known;
-  std::vector<std::pair<JsonId, ScopeId>> path;
+  absl::InlinedVector<std::pair<JsonId, ScopeId>, 4> path;
   ExprId found = kUnknown;
   Status error;
   for (JsonId at = node;; scope = tree_.Enter(scope, at)) {

@@ -426,6 +426,14 @@ Status Normaliser::SubtractObject(const ObjectSet& from, const ObjectSet& minus,
                                   std::vector<ObjectSet>* rest) {
   std::vector<ObjectSet> met;
   auto add = [&](const ObjectSet& x, const ObjectSet& y) -> Status {
+    // Most ways to be outside ask one member for what the other set does not give it.
+    if (y.named.size() == 1) {
+      size_t place = PlaceOf(x, y.named[0].key, static_cast<size_t>(&y - outside.data()));
+      if (place < x.named.size() && (x.named[place].required || y.named[0].required) &&
+          pool_.And(x.named[place].value, y.named[0].value) == kNone) {
+        return algebra_.Step();
+      }
+    }
     met.clear();
     GM_RETURN_IF_ERROR(algebra_.Meet(x, y, &met));
     for (ObjectSet& m : met) {

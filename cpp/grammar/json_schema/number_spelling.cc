@@ -369,11 +369,33 @@ bool IsUsualSpelling(std::string_view source) {
   return mantissa[0] != '0' && (mantissa.size() == 1 || mantissa[1] == '.');
 }
 
+// The sets that most schemas ask for, all numbers and all integers, made once.
+const Grammar& AllOf(Kind kind, bool with_fraction) {
+  auto make = [](Kind of, bool integers_with_fraction) {
+    NumberSet set;
+    set.kind = of;
+    GrammarBuilder builder;
+    RuleId rule = builder.AddRule("number");
+    NumberSpelling spelling;
+    spelling.integers_with_fraction = integers_with_fraction;
+    builder.SetBody(rule, SetWriter(&builder, set, spelling).Write().value());
+    return builder.Finish(rule).value();
+  };
+  static const Grammar numbers = make(Kind::kAny, true);
+  static const Grammar integers = make(Kind::kIntegers, false);
+  static const Grammar with_zeros = make(Kind::kIntegers, true);
+  if (kind == Kind::kAny) return numbers;
+  return with_fraction ? with_zeros : integers;
+}
+
 }  // namespace
 
 StatusOr<NodeId> EmitNumbers(GrammarBuilder* builder, const NumberSet& original,
                              const Limits& limits, const NumberSpelling& spelling) {
   static_cast<void>(limits);
+  if (original == NumberSet{} || original == NumberSet::Integers()) {
+    return builder->ImportBody(AllOf(original.kind, spelling.integers_with_fraction));
+  }
   NumberSet set = original;
   set.Normalise();
   if (set.IsEmpty()) return builder->Nothing();

@@ -241,11 +241,9 @@ SchemaTree::SchemaTree(JsonDocument* document, const Limits& limits,
 
 bool SchemaTree::has_unevaluated() {
   if (!has_unevaluated_) {
-    constexpr std::string_view kKey = "\"unevaluated";
-    bool has = registry_->MayContain(kKey);
+    bool has = registry_->MayContain("\"unevaluated");
     for (uint32_t text = 0; text < document_.text_count(); ++text) {
-      has = has || document_.has_escaped_keys(text) ||
-            document_.source(text).find(kKey) != std::string_view::npos;
+      has = has || document_.has_unevaluated(text);
     }
     has_unevaluated_ = has;
   }

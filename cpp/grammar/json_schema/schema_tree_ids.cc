@@ -66,11 +66,7 @@ void SchemaTree::AddDocument(JsonId root, std::string uri, Draft inherited) {
   }
   resources_.push_back({root, std::move(uri), draft, {}});
   // Most documents have no identifiers: nothing to walk.
-  bool walk = document_.has_escaped_keys(text);
-  for (std::string_view key : {"\"$id\"", "\"id\"", "nchor\""}) {
-    walk = walk || document_.source(text).find(key) != std::string_view::npos;
-  }
-  if (walk) FindIdentifiers(text);
+  if (document_.has_identifiers(text)) FindIdentifiers(text);
 }
 
 // The resource that the schema at `node` belongs to.

@@ -11,6 +11,7 @@
 #include "grammar/json_schema/strings.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
@@ -22,8 +23,12 @@
 namespace grammask::internal {
 namespace {
 
+bool Ascending(const std::vector<std::string>& list) {
+  return std::adjacent_find(list.begin(), list.end(), std::greater_equal<>()) == list.end();
+}
+
 void SortUnique(std::vector<std::string>* list) {
-  if (list->size() < 2) return;
+  if (Ascending(*list)) return;
   std::sort(list->begin(), list->end());
   list->erase(std::unique(list->begin(), list->end()), list->end());
 }
@@ -31,6 +36,21 @@ void SortUnique(std::vector<std::string>* list) {
 bool Intersects(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   auto in_b = [&](const std::string& s) { return std::binary_search(b.begin(), b.end(), s); };
   return std::any_of(a.begin(), a.end(), in_b);
+}
+
+// Whether the set is a list of values, with no other condition.
+bool OnlyValues(const StringSet& s) {
+  return s.values && s.min_length <= 0 && s.max_length == kUnbounded && s.patterns.empty() &&
+         s.not_patterns.empty() && s.formats.empty() && s.not_formats.empty() && s.excluded.empty();
+}
+
+// What two normalised lists have in common; nullopt where one is not.
+std::optional<std::vector<std::string>> Common(const std::vector<std::string>& a,
+                                               const std::vector<std::string>& b) {
+  if (!Ascending(a) || !Ascending(b)) return std::nullopt;
+  std::vector<std::string> both;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+  return both;
 }
 
 StringSet EmptySet() {
@@ -390,9 +410,11 @@ void StringSet::Normalise() {
   }
   if (values) {
     SortUnique(&*values);
-    std::erase_if(*values, [&](const std::string& v) {
-      return !LengthFits(v) || std::binary_search(excluded.begin(), excluded.end(), v);
-    });
+    if (min_length > 0 || max_length != kUnbounded || !excluded.empty()) {
+      std::erase_if(*values, [&](const std::string& v) {
+        return !LengthFits(v) || std::binary_search(excluded.begin(), excluded.end(), v);
+      });
+    }
     excluded.clear();
     min_length = 0;
     max_length = kUnbounded;
@@ -415,7 +437,7 @@ bool StringSet::IsAll() const {
 
 bool StringSet::IsEmpty() const {
   if (min_length > max_length || (values && values->empty())) return true;
-  if (IsAll()) return false;
+  if (IsAll() || OnlyValues(*this)) return false;
   StringSet set = *this;
   set.Normalise();
   return set.values && set.values->empty();
@@ -449,6 +471,18 @@ std::string StringSet::ToString() const {
 }
 
 StringSet Intersect(const StringSet& a, const StringSet& b) {
+  if (a.IsAll() || b.IsAll() || &a == &b) {
+    StringSet set = a.IsAll() ? b : a;
+    set.Normalise();
+    return set;
+  }
+  if (OnlyValues(a) && OnlyValues(b)) {
+    StringSet set;
+    if (std::optional<std::vector<std::string>> both = Common(*a.values, *b.values)) {
+      set.values = *std::move(both);
+      return set;
+    }
+  }
   StringSet set = a;
   set.min_length = std::max(a.min_length, b.min_length);
   set.max_length = std::min(a.max_length, b.max_length);
