@@ -47,6 +47,7 @@ void EngineHub::CheckBudget(Engine& engine) {
   const uint64_t next = engine.generation + 1;
   current_ = NewEngine(next);
   generation_.store(next, std::memory_order_release);
+  engine.Retire();
 }
 
 }  // namespace grammask::internal

@@ -34,6 +34,9 @@ struct Engine {
 
   size_t memory_bytes();
   size_t term_count();
+  // Whether there is a newer generation: one atomic read.
+  bool retired() const { return retired_.load(std::memory_order_acquire); }
+  void Retire() { retired_.store(true, std::memory_order_release); }
 
   const std::shared_ptr<const Vocab> vocab;
   const uint64_t generation;
@@ -41,6 +44,9 @@ struct Engine {
   TermStore terms;
   SetTable sets;
   MaskCache masks;
+
+ private:
+  std::atomic<bool> retired_ = false;
 };
 
 // The current generation. Thread-safe.
