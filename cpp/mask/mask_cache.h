@@ -29,10 +29,27 @@
 
 namespace grammask::internal {
 
+// How often something was asked for, about: threads may lose counts to one another.
+class RoughCount {
+ public:
+  RoughCount() = default;
+  RoughCount(const RoughCount&) {}  // a copy begins anew
+  RoughCount& operator=(const RoughCount&) { return *this; }
+  uint32_t Next() {
+    const uint32_t next = count_.load(std::memory_order_relaxed) + 1;
+    count_.store(next, std::memory_order_relaxed);
+    return next;
+  }
+
+ private:
+  std::atomic<uint32_t> count_ = 0;
+};
+
 // A set of tokens: a bitmap (ceil(V/32) words, maybe shared, maybe null) and a list beside it.
 struct TokenMask {
   const uint32_t* bitmap = nullptr;
   std::span<const TokenId> list;
+  mutable RoughCount fills = {};  // of those with a long list
 };
 
 // What a state can take in an unknown context.
@@ -106,6 +123,7 @@ class MaskCache {
                     std::vector<TokenId>* out);
   std::vector<TokenId> Refused(SetId set);
   TokenMask Without(const TokenMask& mask, const std::vector<TokenId>& refused);
+  void Promote(SetId set, const TokenMask& mask);
   TokenMask Compact(const std::vector<TokenId>& list, std::span<const uint32_t* const> bitmaps);
   uint32_t* NewBitmap();
 
@@ -120,6 +138,7 @@ class MaskCache {
   std::mutex slice_mutex_;
   absl::flat_hash_map<uint32_t, std::shared_ptr<Slice>> slices_;  // those found, by x
   std::atomic<size_t> count_ = 0, bytes_ = 0;
+  std::atomic<size_t> promoted_ = 0;
 };
 
 }  // namespace grammask::internal

@@ -199,13 +199,14 @@ StatusOr<bool> GrammarMatcher::FillNextTokenBitmask(int32_t* row) {
     uint32_t& word = words[static_cast<uint32_t>(t) >> 5];
     word = may_stop ? word | bit : word & ~bit;
   }
-  // All tokens allowed? Almost never: the first words tell.
+  // All tokens allowed? Almost never: the last words, which were just written, tell.
   const int size = m.engine->vocab->size();
-  for (int w = 0; w < size / 32; ++w) {
+  const int tail = size % 32;
+  if (tail != 0 && words[size / 32] != (uint32_t{1} << tail) - 1) return true;
+  for (int w = size / 32; w-- > 0;) {
     if (words[w] != UINT32_MAX) return true;
   }
-  const int tail = size % 32;
-  return tail != 0 && words[size / 32] != (uint32_t{1} << tail) - 1;
+  return false;
 }
 
 StatusOr<std::string> GrammarMatcher::FindJumpForwardString() {
