@@ -25,7 +25,10 @@ struct Key {
   friend bool operator==(const Key&, const Key&) = default;
   template <class H>
   friend H AbslHashValue(H h, const Key& key) {
-    return H::combine(std::move(h), key.options, key.source);
+    for (std::string_view text : {key.options, key.source}) {
+      h = H::combine(H::combine_contiguous(std::move(h), text.data(), text.size()), text.size());
+    }
+    return h;
   }
 };
 
