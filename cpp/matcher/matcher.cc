@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "matcher/engine.h"
 #include "matcher/history.h"
+#include "matcher/in_batch.h"
 
 namespace grammask {
 
@@ -50,6 +51,7 @@ struct GrammarMatcher::Impl {
   internal::Engine* engine;  // that of `common`
   SetId set;                 // after the history
   bool stopped = false;      // the last step was a stop token
+  bool in_batch = false;     // stands in a batch call
   // Steps until the next look at the memory budget. The first step looks, so that short outputs do.
   uint32_t until_budget_check = 1;
   History history;
@@ -280,6 +282,43 @@ const std::vector<int32_t>& GrammarMatcher::stop_token_ids() const {
   return *impl_->common->stop_tokens;
 }
 CompiledGrammar GrammarMatcher::compiled_grammar() const { return impl_->common->compiled; }
+
+namespace internal {
+
+bool BatchMarks::Next() {
+  GrammarMatcher::Impl& m = *matchers_[marked_]->impl();
+  if (m.in_batch) return false;
+  m.in_batch = true;
+  ++marked_;
+  return true;
+}
+
+BatchMarks::~BatchMarks() {
+  for (GrammarMatcher* m : matchers_.first(marked_)) m->impl()->in_batch = false;
+}
+
+void PrefetchAhead(std::span<GrammarMatcher* const> matchers, size_t i) {
+  // Each distance reads what the one before has fetched.
+  if (i + 4 < matchers.size()) {
+    const GrammarMatcher::Impl& m = *matchers[i + 4]->impl();
+    __builtin_prefetch(&m.engine->sets.set(m.set));
+  }
+  if (i + 3 < matchers.size()) {
+    const GrammarMatcher::Impl& m = *matchers[i + 3]->impl();
+    __builtin_prefetch(m.engine->sets.set(m.set).attachment.load(std::memory_order_relaxed));
+  }
+  if (i + 2 < matchers.size()) {
+    const GrammarMatcher::Impl& m = *matchers[i + 2]->impl();
+    const auto* mask = static_cast<const TokenMask*>(
+        m.engine->sets.set(m.set).attachment.load(std::memory_order_acquire));
+    if (mask != nullptr) {
+      __builtin_prefetch(mask->bitmap);
+      __builtin_prefetch(mask->list.data());
+    }
+  }
+}
+
+}  // namespace internal
 
 int GetBitmaskSize(int vocab_size) { return vocab_size / 32 + (vocab_size % 32 > 0 ? 1 : 0); }
 
