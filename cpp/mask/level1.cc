@@ -28,6 +28,15 @@ constexpr uint32_t kReference = 256;  // tokens below a node over which it is no
 constexpr int kWideLoop = 120;        // first bytes of a class that makes its slice worth having
 constexpr int kLoop = 30;             // the same for a class asked for again and again
 
+struct Content {
+  std::span<const uint32_t> words;
+  template <class H>
+  friend H AbslHashValue(H h, const Content& c) {
+    return H::combine(H::combine_contiguous(std::move(h), c.words.data(), c.words.size()),
+                      c.words.size());
+  }
+};
+
 }  // namespace
 
 struct MaskCache::Draft {
@@ -284,32 +293,34 @@ bool MaskCache::TakeSlice(TermId state, Draft* draft) {
   return true;
 }
 
-uint32_t* MaskCache::NewBitmap() {
+std::span<const uint32_t> MaskCache::Keep(std::span<const uint32_t> words) {
+  const Kept given{words, absl::HashOf(Content{words})};
   std::lock_guard lock(mutex_);
-  bytes_ += words_ * 4;
-  return memory_.Allocate<uint32_t>(words_);
+  auto it = kept_.find(given);
+  if (it == kept_.end()) {
+    it = kept_.insert({memory_.Copy(words), given.hash}).first;
+    bytes_ += words.size_bytes() + sizeof(Kept);
+  }
+  return it->words;
 }
 
 TokenMask MaskCache::Compact(const std::vector<TokenId>& list,
                              std::span<const uint32_t* const> bitmaps) {
-  TokenMask mask;
   if (bitmaps.size() > 1 || list.size() > kMaxList) {
-    uint32_t* bitmap = NewBitmap();
-    std::memset(bitmap, 0, words_ * 4);
+    std::vector<uint32_t> bitmap(words_);
     for (const uint32_t* b : bitmaps) {
       for (size_t w = 0; w < words_; ++w) bitmap[w] |= b[w];
     }
     for (TokenId t : list) {
       bitmap[static_cast<uint32_t>(t) >> 5] |= uint32_t{1} << (static_cast<uint32_t>(t) & 31);
     }
-    mask.bitmap = bitmap;
-    return mask;
+    return {Keep(bitmap).data(), {}};
   }
+  TokenMask mask;
   if (!bitmaps.empty()) mask.bitmap = bitmaps[0];
   if (list.empty()) return mask;
-  std::lock_guard lock(mutex_);
-  mask.list = memory_.Copy(std::span<const TokenId>(list));
-  bytes_ += list.size() * 4;
+  const auto kept = Keep({reinterpret_cast<const uint32_t*>(list.data()), list.size()});
+  mask.list = {reinterpret_cast<const TokenId*>(kept.data()), kept.size()};
   return mask;
 }
 

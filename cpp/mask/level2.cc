@@ -151,19 +151,15 @@ std::vector<TokenId> MaskCache::Refused(SetId set) {
 }
 
 TokenMask MaskCache::Without(const TokenMask& mask, const std::vector<TokenId>& refused) {
-  uint32_t* bitmap = NewBitmap();
-  if (mask.bitmap != nullptr) {
-    std::memcpy(bitmap, mask.bitmap, words_ * 4);
-  } else {
-    std::memset(bitmap, 0, words_ * 4);
-  }
+  std::vector<uint32_t> bitmap(words_);
+  if (mask.bitmap != nullptr) std::memcpy(bitmap.data(), mask.bitmap, words_ * 4);
   for (TokenId t : mask.list) {
     bitmap[static_cast<uint32_t>(t) >> 5] |= uint32_t{1} << (static_cast<uint32_t>(t) & 31);
   }
   for (TokenId t : refused) {
     bitmap[static_cast<uint32_t>(t) >> 5] &= ~(uint32_t{1} << (static_cast<uint32_t>(t) & 31));
   }
-  return {bitmap, {}};
+  return {Keep(bitmap).data(), {}};
 }
 
 const TokenMask* MaskCache::MakeLevel2(SetId set) {

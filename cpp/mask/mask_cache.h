@@ -11,13 +11,16 @@
 #define GRAMMASK_MASK_MASK_CACHE_H_
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/arena.h"
@@ -125,14 +128,28 @@ class MaskCache {
   TokenMask Without(const TokenMask& mask, const std::vector<TokenId>& refused);
   void Promote(SetId set, const TokenMask& mask);
   TokenMask Compact(const std::vector<TokenId>& list, std::span<const uint32_t* const> bitmaps);
-  uint32_t* NewBitmap();
+  // A copy of `words` that stays; equal ones are one.
+  std::span<const uint32_t> Keep(std::span<const uint32_t> words);
 
   const std::shared_ptr<const Vocab> vocab_;
   SetTable& sets_;
   TermStore& terms_;
   const size_t words_;
-  std::mutex mutex_;  // memory_, tries_
+  std::mutex mutex_;  // memory_, kept_, tries_
   BumpArena memory_;
+  // What Keep() was given, by content.
+  struct Kept {
+    std::span<const uint32_t> words;
+    size_t hash;
+    friend bool operator==(const Kept& a, const Kept& b) {
+      return std::ranges::equal(a.words, b.words);
+    }
+    template <class H>
+    friend H AbslHashValue(H h, const Kept& kept) {
+      return H::combine(std::move(h), kept.hash);
+    }
+  };
+  absl::flat_hash_set<Kept> kept_;
   std::vector<std::unique_ptr<const TokenTrie>> tries_;
   const std::shared_ptr<SliceStore> slice_store_;
   std::mutex slice_mutex_;

@@ -397,10 +397,12 @@ const ClassMap* SetTable::BuildClasses(std::span<const Item> items, bool each_by
     }
     if (class_of[p] == next) example.push_back(example_of[p]);
   }
-  auto* map = memory_.Allocate<ClassMap>(1);
-  for (int b = 0; b < 256; ++b) map->class_of[b] = class_of[piece_of[b]];
-  map->example = memory_.Copy(std::span<const uint8_t>(example));
-  return map;
+  ClassMap made;
+  for (int b = 0; b < 256; ++b) made.class_of[b] = class_of[piece_of[b]];
+  // Equal classes have equal examples: the first byte of each.
+  if (auto it = class_maps_.find({&made}); it != class_maps_.end()) return it->map;
+  made.example = memory_.Copy(std::span<const uint8_t>(example));
+  return class_maps_.insert({new (memory_.Allocate<ClassMap>(1)) ClassMap(made)}).first->map;
 }
 
 SetId SetTable::StepUnchecked(SetId set, uint8_t byte) {
@@ -594,7 +596,8 @@ size_t SetTable::memory_bytes() const {
   return memory_.bytes() + sets_.bytes() + rets_.bytes() + table_.size() * 8 +
          captures_.memory_bytes() +
          (captured_ids_.size() + contexts_.size() + viable_.size()) * 24 +
-         (ret_ids_.size() + returned_.size() + rests_.size()) * 24 + classes_by_term_.size() * 16;
+         (ret_ids_.size() + returned_.size() + rests_.size()) * 24 +
+         (classes_by_term_.size() + class_maps_.size()) * 16;
 }
 
 }  // namespace grammask::internal

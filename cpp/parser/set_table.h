@@ -12,13 +12,16 @@
 #define GRAMMASK_PARSER_SET_TABLE_H_
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "automaton/term_store.h"
@@ -59,8 +62,7 @@ struct TokenItem {
   RetId ret;
 };
 
-// A byte's class: bytes of one class lead to one set. Shared by all sets whose only item is in one
-// state.
+// A byte's class: bytes of one class lead to one set. Shared by all sets with the same classes.
 struct ClassMap {
   uint16_t class_of[256];            // 0: no set; else 1..count, up to 256
   std::span<const uint8_t> example;  // by class - 1: some byte of it
@@ -201,6 +203,18 @@ class SetTable {
   absl::flat_hash_map<uint64_t, RetId> ret_ids_;
   absl::flat_hash_map<uint64_t, SetId> returned_;
   absl::flat_hash_map<uint32_t, const ClassMap*> classes_by_term_;
+  // All of them, each once.
+  struct ClassMapRef {
+    const ClassMap* map;
+    friend bool operator==(ClassMapRef a, ClassMapRef b) {
+      return std::ranges::equal(a.map->class_of, b.map->class_of);
+    }
+    template <class H>
+    friend H AbslHashValue(H h, ClassMapRef ref) {
+      return H::combine_contiguous(std::move(h), ref.map->class_of, 256);
+    }
+  };
+  absl::flat_hash_set<ClassMapRef> class_maps_;
   // By (set, procedure): shortest completion from where the set waits for the procedure.
   absl::flat_hash_map<uint64_t, uint64_t> rests_;
 };
