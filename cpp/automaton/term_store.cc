@@ -390,6 +390,13 @@ TermId TermStore::RawNot(TermId part) {
 TermId TermStore::And(std::span<const TermId> parts) { return Checked(RawAnd(parts)); }
 TermId TermStore::Not(TermId part) { return Checked(RawNot(part)); }
 
+TermId TermStore::AndOfLength(std::span<const TermId> parts, uint64_t min_length) {
+  return Vouched(RawAnd(parts), min_length);
+}
+TermId TermStore::NotOfLength(TermId part, uint64_t min_length) {
+  return Vouched(RawNot(part), min_length);
+}
+
 TermId TermStore::MultipleOf(const Multiple& multiple, uint64_t remainder) {
   if (multiple.modulus == 1) {
     ByteSet digits = ByteSet::Range('0', '9');
@@ -435,6 +442,16 @@ TermId TermStore::MembersOf(MemberSpec spec) { return members_->Begin(std::move(
 
 bool TermStore::EnoughValues(TermId texts, int64_t count) {
   return members_->EnoughValues(texts, count);
+}
+
+TermId TermStore::RestoreMembers(TermId begin, int64_t phase, uint32_t met, int64_t written,
+                                 std::span<const uint64_t> seen) {
+  return members_->Restore(begin, static_cast<MemberPhase>(phase), met, written, seen);
+}
+
+size_t TermStore::MemberWords(TermId members) const {
+  const MemberState& state = members_->state(terms_[members.value].a);
+  return (members_->spec(state.spec).once + 63) / 64;
 }
 
 TermId TermStore::MembersTerm(uint32_t state, int64_t phase) {

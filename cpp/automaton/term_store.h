@@ -136,6 +136,9 @@ class TermStore {
   TermId Call(ProcId proc);
   TermId And(std::span<const TermId> parts);  // Nothing() when it matches no text
   TermId Not(TermId part);                    // likewise
+  // The same of what is known to match some text, the shortest of `min_length`: no search.
+  TermId AndOfLength(std::span<const TermId> parts, uint64_t min_length);
+  TermId NotOfLength(TermId part, uint64_t min_length);
   TermId MultipleOf(const Multiple& multiple, uint64_t remainder);
   // The fewest digits that make a multiple of `remainder` when written behind it.
   static uint64_t ShortestMultiple(const Multiple& multiple, uint64_t remainder);
@@ -144,6 +147,10 @@ class TermStore {
   TermId MembersOf(MemberSpec spec);
   // Whether distinct members of these texts have `count` different values: see members.h.
   bool EnoughValues(TermId texts, int64_t count);
+  // A state of the members that begin in `begin`: MemberTable::Restore. Lock.
+  TermId RestoreMembers(TermId begin, int64_t phase, uint32_t met, int64_t written,
+                        std::span<const uint64_t> seen);
+  size_t MemberWords(TermId members) const;  // words of `seen` of such a state. Lock.
   // One character of the set, in UTF-8 or in any JSON spelling; remembered per set.
   TermId Character(const CodePointSet& characters, bool json);
 
@@ -232,6 +239,7 @@ class TermStore {
   friend class Deriver;
   friend class EmptinessSearch;
   friend class MemberTable;
+  friend class TermWriter;
 
   TermId Intern(const Key& key);
   TermId MembersTerm(uint32_t state, int64_t phase);
@@ -240,6 +248,7 @@ class TermStore {
   TermId RawAnd(std::span<const TermId> parts);
   TermId RawNot(TermId part);
   TermId Checked(TermId boolean);  // itself, or Nothing() when it matches no text
+  TermId Vouched(TermId boolean, uint64_t min_length);
   const Expansion* Derive(TermId id, bool raw);
   const Expansion* RawExpansion(TermId id);
   TermId HexTerm(std::span<const std::pair<uint32_t, uint32_t>> ranges, int digits);

@@ -13,6 +13,7 @@
 
 #include "base/thread_pool.h"
 #include "matcher/engine.h"
+#include "matcher/saved_grammar.h"
 #include "matcher/sources.h"
 
 namespace grammask {
@@ -234,6 +235,10 @@ StatusOr<CompiledGrammar> GrammarCompiler::CompileEbnf(std::string_view ebnf,
 StatusOr<CompiledGrammar> GrammarCompiler::CompileGrammar(const Grammar& grammar) {
   const std::string key = impl_->options.cache_enabled ? GrammarKey(grammar) : std::string();
   return impl_->Compile(key, [&]() -> StatusOr<Grammar> { return grammar; });
+}
+
+StatusOr<CompiledGrammar> GrammarCompiler::Load(std::string_view bytes, bool trusted) {
+  return internal::LoadGrammar(bytes, trusted, impl_->tokenizer, impl_->hub);
 }
 
 void GrammarCompiler::ClearCache() { impl_->cache.Clear(); }
