@@ -30,10 +30,24 @@ namespace {
 
 constexpr std::string_view kMagic = "\x89GMK\r\n\x1A\n";
 constexpr uint32_t kVersion = 1;
-constexpr size_t kChecksumAt = 56, kHeader = 64;
+constexpr size_t kHeader = kSavedChecksumAt + 8;
+
+Status Damaged(std::string_view what, uint64_t place) {
+  return InvalidArgument("the saved grammar is damaged at byte " + std::to_string(place) + ": " +
+                         std::string(what));
+}
+
+void WriteWarnings(std::span<const SchemaWarning> warnings, ByteWriter* out) {
+  out->Number(warnings.size());
+  for (const SchemaWarning& w : warnings) {
+    for (std::string_view text : {w.pointer, w.keyword, w.reason}) out->Text(text);
+  }
+}
+
+}  // namespace
 
 // Four lanes, so that it runs at memory speed; each byte changes the result.
-uint64_t Checksum(std::string_view header, std::string_view body) {
+uint64_t SavedChecksum(std::string_view file) {
   uint64_t lanes[4] = {0x243F6A8885A308D3, 0x13198A2E03707344, 0xA4093822299F31D0,
                        0x082EFA98EC4E6C89};
   auto mix = [](uint64_t lane, uint64_t word) {
@@ -56,27 +70,13 @@ uint64_t Checksum(std::string_view header, std::string_view body) {
       lanes[at % 4] = mix(lanes[at % 4], static_cast<uint8_t>(bytes[at]));
     }
   };
-  add(header);
-  add(body);
+  add(file.substr(0, kSavedChecksumAt));
+  add(file.substr(kHeader));
   Digest digest;
   for (uint64_t lane : lanes) digest.Add(lane);
-  digest.Add(body.size());
+  digest.Add(file.size());
   return digest.Finish();
 }
-
-Status Damaged(std::string_view what, uint64_t place) {
-  return InvalidArgument("the saved grammar is damaged at byte " + std::to_string(place) + ": " +
-                         std::string(what));
-}
-
-void WriteWarnings(std::span<const SchemaWarning> warnings, ByteWriter* out) {
-  out->Number(warnings.size());
-  for (const SchemaWarning& w : warnings) {
-    for (std::string_view text : {w.pointer, w.keyword, w.reason}) out->Text(text);
-  }
-}
-
-}  // namespace
 
 StatusOr<std::shared_ptr<const SavedGrammar>> SavedGrammar::Read(std::string_view bytes,
                                                                  bool trusted, const Vocab& vocab,
@@ -107,8 +107,8 @@ StatusOr<std::shared_ptr<const SavedGrammar>> SavedGrammar::Read(std::string_vie
     return Damaged("its length is not the one that it was written with", bytes.size());
   }
   const std::string_view body = bytes.substr(kHeader);
-  if (Checksum(bytes.substr(0, kChecksumAt), body) != checksum) {
-    return Damaged("its checksum is wrong", kChecksumAt);
+  if (SavedChecksum(bytes) != checksum) {
+    return Damaged("its checksum is wrong", kSavedChecksumAt);
   }
   if (size != static_cast<uint64_t>(vocab.size()) || digest != vocab.fingerprint()) {
     return InvalidArgument("the saved grammar was compiled for another vocabulary (of " +
@@ -222,14 +222,14 @@ StatusOr<std::string> CompiledGrammar::Serialize(const SaveOptions& options) con
   header.Fixed(kVersion, 4);
   header.Fixed(static_cast<uint64_t>(engine.vocab->size()), 4);
   header.Fixed(engine.vocab->fingerprint(), 8);
-  std::string body;
-  for (const ByteWriter* part : {&text, &warnings, &terms, &masks}) {
-    header.Fixed(part->size(), 8);
-    body += part->bytes();
-  }
-  const uint64_t checksum = Checksum(header.bytes(), body);
-  header.Fixed(checksum, 8);
-  return header.bytes() + body;
+  for (const ByteWriter* part : {&text, &warnings, &terms, &masks}) header.Fixed(part->size(), 8);
+  header.Fixed(0, 8);
+  std::string file = header.bytes();
+  for (const ByteWriter* part : {&text, &warnings, &terms, &masks}) file += part->bytes();
+  ByteWriter checksum;
+  checksum.Fixed(SavedChecksum(file), 8);
+  file.replace(kSavedChecksumAt, 8, checksum.bytes());
+  return file;
 }
 
 StatusOr<CompiledGrammar> CompiledGrammar::Deserialize(std::string_view bytes,

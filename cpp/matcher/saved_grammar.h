@@ -38,6 +38,10 @@ class SavedGrammar {
   std::vector<SchemaWarning> warnings_;
 };
 
+// The checksum of a file of at least 64 bytes: of all but the eight bytes that hold it.
+inline constexpr size_t kSavedChecksumAt = 56;
+uint64_t SavedChecksum(std::string_view bytes);
+
 // Reads `bytes` and places the grammar in the tables of `hub`.
 StatusOr<CompiledGrammar> LoadGrammar(std::string_view bytes, bool trusted,
                                       const TokenizerInfo& tokenizer,
