@@ -1,8 +1,10 @@
 // Terms as bytes: what a saved grammar's states are, for another store and another process.
 //
-// A list of records, children first. Term 0, 1 and 2 are Nothing(), Empty() and All(); every record
-// but that of a recursive group is one more. The bytes are no store's memory image: reading goes
-// through the store's constructors, so that equal terms are found again, whoever made them.
+// A list of records, children first. The body of a larger procedure is a list within the list, of
+// which a store makes terms only when it is called. Term 0, 1 and 2 are Nothing(), Empty() and
+// All(); every record but that of a recursive group is one more. The bytes are no store's memory
+// image: reading goes through the store's constructors, so that equal terms are found again,
+// whoever made them.
 #ifndef GRAMMASK_AUTOMATON_SAVED_TERMS_H_
 #define GRAMMASK_AUTOMATON_SAVED_TERMS_H_
 
@@ -10,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,6 +39,7 @@ enum class SavedTerm : uint8_t {
   kMemberState = 13,  // a later one
   kGroup = 14,        // no term: a recursive group, see recursive_group.h
   kGroupCall = 15,    // of a procedure of a group
+  kLazyCall = 16,     // of the procedure whose body is here, as records of its own
 };
 
 // Writes terms of `store`, whose lock must be held for as long as this lives.
@@ -58,6 +62,11 @@ class TermWriter {
     uint32_t group, position;
   };
 
+  // The body of a procedure that is large enough to be a lazy one: what it is made of, children
+  // first; null for others.
+  const std::vector<TermId>* LazyBody(ProcId proc);
+  void WriteLazyCall(const std::vector<TermId>& body);
+  void WritePlain(TermId term, const absl::flat_hash_map<uint32_t, uint32_t>* local);
   // The terms that the record of `term` refers to, in the order in which it does.
   void Needs(TermId term, std::vector<TermId>* out);
   // The procedure of a group that a kCall term calls.
@@ -74,13 +83,20 @@ class TermWriter {
   uint32_t count_ = 3, groups_saved_ = 0;
   std::vector<Group> groups_;
   absl::flat_hash_map<uint32_t, Place> group_by_proc_;
+  absl::flat_hash_map<uint32_t, std::vector<TermId>> lazy_bodies_;  // by procedure
 };
 
-// Reads `bytes`, which may be anything, into `store`, whose lock must be held; gives the terms by
+// A list of records, or one half of it, that begins at byte `offset` of its file.
+struct SavedPart {
+  std::string_view bytes;
+  uint64_t offset;
+};
+
+// Reads `parts`, which may be anything, into `store`, whose lock must be held; gives the terms by
 // number. `trusted`: lengths of intersections and complements are believed; else all that decides
 // what a term is, is found out anew. Errors: kInvalidArgument where the bytes are no terms, with
-// the place ("damaged at byte 17"), `offset` added; kResourceExhausted over a bound.
-StatusOr<std::vector<TermId>> ReadTerms(std::string_view bytes, uint64_t offset, bool trusted,
+// the place ("damaged at byte 17"); kResourceExhausted over a bound.
+StatusOr<std::vector<TermId>> ReadTerms(std::span<const SavedPart> parts, bool trusted,
                                         TermStore* store);
 
 }  // namespace grammask::internal

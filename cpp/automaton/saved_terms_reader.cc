@@ -14,6 +14,7 @@
 #include <cstring>
 #include <string>
 
+#include "automaton/body_program.h"
 #include "automaton/members.h"
 #include "automaton/recursive_group.h"
 #include "automaton/saved_terms.h"
@@ -24,6 +25,11 @@ namespace {
 
 // Of members already written; far under where sums with it overflow.
 constexpr uint64_t kMostWritten = uint64_t{1} << 61;
+
+uint64_t TimesSaturated(uint64_t length, uint64_t times) {
+  if (times == 0 || length == 0) return 0;
+  return length > kMaxLength / times ? kMaxLength : length * times;
+}
 
 // How deep recursive work on a term may go.
 struct Nest {
@@ -37,13 +43,14 @@ struct Nest {
 
 class TermReader {
  public:
-  TermReader(std::string_view bytes, uint64_t offset, bool trusted, TermStore* store)
-      : in_(bytes), offset_(offset), trusted_(trusted), s_(*store) {
+  TermReader(bool trusted, TermStore* store) : trusted_(trusted), s_(*store) {
     terms_ = {TermStore::Nothing(), TermStore::Empty(), TermStore::All()};
     nests_.resize(3);
   }
 
-  StatusOr<std::vector<TermId>> Run() {
+  Status Read(std::string_view bytes, uint64_t offset) {
+    in_ = ByteReader(bytes);
+    offset_ = offset;
     while (in_.left() > 0 && error_.ok()) {
       place_ = in_.offset();
       ReadRecord();
@@ -57,9 +64,9 @@ class TermReader {
             "limits.max_regular_states states to decide; raise the limit, or load it as trusted");
       }
     }
-    if (!error_.ok()) return error_;
-    return std::move(terms_);
+    return error_;
   }
+  std::vector<TermId> Take() { return std::move(terms_); }
 
  private:
   Status Damaged(std::string_view what) const {
@@ -165,6 +172,8 @@ class TermReader {
         return ReadMemberState();
       case SavedTerm::kGroup:
         return ReadGroup();
+      case SavedTerm::kLazyCall:
+        return ReadLazyCall();
       case SavedTerm::kGroupCall: {
         const uint64_t group = in_.Number(), position = in_.Number();
         if (!in_.ok()) return;
@@ -193,23 +202,34 @@ class TermReader {
     return error_.ok();
   }
 
-  void ReadText(bool json) {
+  std::string_view Literal(bool json) {
     const std::string_view text = in_.Text();
-    if (text.empty() || text.size() > TermStore::kMaxLiteral) return in_.Fail();
-    if (json && FindInvalidUtf8(text).has_value()) return Refuse("a text that is not UTF-8");
-    Push(s_.Literal(text, json));
+    if (text.empty() || text.size() > TermStore::kMaxLiteral) in_.Fail();
+    if (json && FindInvalidUtf8(text).has_value()) Refuse("a text that is not UTF-8");
+    return text;
+  }
+  void ReadText(bool json) {
+    const std::string_view text = Literal(json);
+    if (in_.ok() && error_.ok()) Push(s_.Literal(text, json));
   }
 
-  void ReadByteClass() {
+  ByteSet Ranges() {
     const std::string_view ranges = in_.Text();
     ByteSet bytes;
-    if (ranges.empty() || ranges.size() % 2 != 0 || ranges.size() > 256) return in_.Fail();
+    if (ranges.empty() || ranges.size() % 2 != 0 || ranges.size() > 256) {
+      in_.Fail();
+      return bytes;
+    }
     for (size_t i = 0; i < ranges.size(); i += 2) {
       const auto lo = static_cast<uint8_t>(ranges[i]), hi = static_cast<uint8_t>(ranges[i + 1]);
-      if (lo > hi) return in_.Fail();
+      if (lo > hi) in_.Fail();
       bytes.AddRange(lo, hi);
     }
-    Push(s_.ByteClass(bytes));
+    return bytes;
+  }
+  void ReadByteClass() {
+    const ByteSet bytes = Ranges();
+    if (in_.ok()) Push(s_.ByteClass(bytes));
   }
 
   void ReadCounts(int64_t* min, int64_t* max) {
@@ -278,6 +298,112 @@ class TermReader {
     for (uint64_t& word : seen) word = in_.Fixed(8);
     if (!in_.ok()) return;
     Push(s_.RestoreMembers(terms_[begin], phase, met, written, seen), nests_[begin]);
+  }
+
+  // ---- Lazy bodies: checked and measured here, made by the store ----
+
+  struct LazyTerm {
+    uint64_t length = 0;
+    Nest nest;
+  };
+
+  // A term of the lazy body at hand, in the words of body_program.h.
+  uint32_t LazyReference(std::span<const LazyTerm> body, LazyTerm* found) {
+    const uint64_t reference = in_.Number();
+    const uint64_t back = reference >> 1;
+    if ((reference & 1) != 0) {
+      const size_t number = At(back);
+      *found = {term(number).min_length, nests_[number]};
+      if (terms_[number].value >= kLocalTerm) in_.Fail();
+      return terms_[number].value;
+    }
+    if (back < 1 || back > body.size()) {
+      in_.Fail();
+      return 0;
+    }
+    const size_t step = body.size() - static_cast<size_t>(back);
+    *found = body[step];
+    return static_cast<uint32_t>(step) | kLocalTerm;
+  }
+
+  void AddWords(uint64_t value) {
+    program_.push_back(static_cast<uint32_t>(value));
+    program_.push_back(static_cast<uint32_t>(value >> 32));
+  }
+
+  LazyTerm ReadLazyStep(std::span<const LazyTerm> body) {
+    const auto kind = static_cast<SavedTerm>(in_.Byte());
+    LazyTerm part, other;
+    switch (kind) {
+      case SavedTerm::kBytes:
+      case SavedTerm::kJsonText: {
+        const bool json = kind == SavedTerm::kJsonText;
+        const std::string_view text = Literal(json);
+        if (!in_.ok()) break;
+        program_.push_back(StepWord(json ? TermKind::kJsonText : TermKind::kBytes, text.size()));
+        const size_t at = program_.size();
+        program_.resize(at + (text.size() + 3) / 4);
+        std::memcpy(program_.data() + at, text.data(), text.size());
+        part.length = TermStore::ShortestSpelling(text, json);
+        break;
+      }
+      case SavedTerm::kByteClass:
+        program_.push_back(StepWord(TermKind::kByteClass, 0));
+        for (uint64_t word : Ranges().words) AddWords(word);
+        part.length = 1;
+        break;
+      case SavedTerm::kSequence:
+        program_.push_back(StepWord(TermKind::kSequence, 0));
+        program_.push_back(LazyReference(body, &part));
+        program_.push_back(LazyReference(body, &other));
+        ++part.nest.heads;
+        part.nest.searches = std::max(part.nest.searches, other.nest.searches);
+        part.length = std::min(kMaxLength, part.length + other.length);
+        break;
+      case SavedTerm::kChoice: {
+        const size_t count = in_.Count(1);
+        if (count == 0 || count >= (size_t{1} << 28)) in_.Fail();
+        program_.push_back(StepWord(TermKind::kChoice, count));
+        part.length = kMaxLength;
+        for (size_t i = 0; i < count && in_.ok(); ++i) {
+          program_.push_back(LazyReference(body, &other));
+          part.length = std::min(part.length, other.length);
+          part.nest.Cover(other.nest);
+        }
+        ++part.nest.heads;
+        break;
+      }
+      case SavedTerm::kRepeat: {
+        program_.push_back(StepWord(TermKind::kRepeat, 0));
+        program_.push_back(LazyReference(body, &part));
+        int64_t min = 0, max = 0;
+        ReadCounts(&min, &max);
+        AddWords(static_cast<uint64_t>(min));
+        AddWords(static_cast<uint64_t>(max));
+        part.nest.heads = 0;
+        part.length = TimesSaturated(part.length, static_cast<uint64_t>(min));
+        break;
+      }
+      default:
+        in_.Fail();
+        break;
+    }
+    return part;
+  }
+
+  void ReadLazyCall() {
+    const size_t count = in_.Count(2);
+    lazy_.clear();
+    program_.clear();
+    for (size_t i = 0; i < count && in_.ok() && error_.ok(); ++i) {
+      lazy_.push_back(ReadLazyStep(lazy_));
+      if (in_.ok() && lazy_.back().length == kMaxLength) Refuse("a state that no text completes");
+      if (TooDeep(lazy_.back().nest)) return;
+    }
+    if (lazy_.empty()) in_.Fail();
+    if (!in_.ok() || !error_.ok()) return;
+    steps_ += count;
+    Push(s_.Call(s_.LazyProc(program_, lazy_.back().length)));
   }
 
   // ---- Recursive groups ----
@@ -371,11 +497,8 @@ class TermReader {
     switch (node.kind) {
       case NodeKind::kRule:
         return group.rule_lengths[node.rule];
-      case NodeKind::kRepeat: {
-        const auto times = static_cast<uint64_t>(node.min);
-        if (times == 0 || length(0) == 0) return 0;
-        return length(0) > kMaxLength / times ? kMaxLength : length(0) * times;
-      }
+      case NodeKind::kRepeat:
+        return TimesSaturated(length(0), static_cast<uint64_t>(node.min));
       case NodeKind::kMembers: {
         std::vector<ListMember> members;
         for (size_t i = 0; i < node.uses.size(); ++i) {
@@ -505,26 +628,33 @@ class TermReader {
     groups_.push_back(std::move(procs));
   }
 
-  ByteReader in_;
-  const uint64_t offset_;
+  ByteReader in_{""};
+  uint64_t offset_ = 0;
   const bool trusted_;
   TermStore& s_;
   uint64_t place_ = 0;  // of the record at hand
   std::vector<TermId> terms_;
   std::vector<Nest> nests_;  // by term
   std::vector<std::vector<ProcId>> groups_;
+  std::vector<LazyTerm> lazy_;     // of the body at hand
+  std::vector<uint32_t> program_;  // the same
   size_t steps_ = 0;
   Status error_;
 };
 
 }  // namespace
 
-StatusOr<std::vector<TermId>> ReadTerms(std::string_view bytes, uint64_t offset, bool trusted,
+StatusOr<std::vector<TermId>> ReadTerms(std::span<const SavedPart> parts, bool trusted,
                                         TermStore* store) {
   store->BeginBuilding();
-  auto terms = TermReader(bytes, offset, trusted, store).Run();
+  TermReader reader(trusted, store);
+  Status status;
+  for (const SavedPart& part : parts) {
+    if (status.ok()) status = reader.Read(part.bytes, part.offset);
+  }
   store->EndBuilding();
-  return terms;
+  if (!status.ok()) return status;
+  return reader.Take();
 }
 
 }  // namespace grammask::internal

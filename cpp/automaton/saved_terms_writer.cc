@@ -7,12 +7,33 @@
 // the terms, about 100 ns each. Tests: tests/automaton/saved_terms_test.cc.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "automaton/members.h"
 #include "automaton/recursive_group.h"
 #include "automaton/saved_terms.h"
 
 namespace grammask::internal {
+namespace {
+
+constexpr size_t kLeastLazy = 12;  // terms of a body that is worth being made late
+
+// What the body of a lazy procedure is made of. The rest stands before it.
+bool IsPlain(TermKind kind) {
+  switch (kind) {
+    case TermKind::kBytes:
+    case TermKind::kJsonText:
+    case TermKind::kByteClass:
+    case TermKind::kSequence:
+    case TermKind::kChoice:
+    case TermKind::kRepeat:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
 
 TermWriter::TermWriter(TermStore* store) : s_(*store) {
   for (TermId t : {TermStore::Nothing(), TermStore::Empty(), TermStore::All()}) {
@@ -49,7 +70,17 @@ void TermWriter::Needs(TermId id, std::vector<TermId>* out) {
     return;
   }
   if (t.kind == TermKind::kCall) {
-    out->push_back(s_.proc(ProcId(static_cast<uint32_t>(t.a))).body);
+    const ProcId proc(static_cast<uint32_t>(t.a));
+    const std::vector<TermId>* lazy = LazyBody(proc);
+    if (lazy == nullptr) {
+      out->push_back(s_.BodyOf(proc));
+      return;
+    }
+    for (TermId part : *lazy) {
+      for (TermId child : s_.term(part).children) {
+        if (!IsPlain(s_.term(child).kind)) out->push_back(child);
+      }
+    }
   } else if (t.kind == TermKind::kMembers) {
     MemberTable& table = *s_.members_;
     const uint32_t spec_id = table.state(t.a).spec;
@@ -62,6 +93,84 @@ void TermWriter::Needs(TermId id, std::vector<TermId>* out) {
     for (const MemberSpec::Member& m : spec.members) out->push_back(m.term);
   } else {
     out->assign(t.children.begin(), t.children.end());
+  }
+}
+
+const std::vector<TermId>* TermWriter::LazyBody(ProcId proc) {
+  const auto [it, added] = lazy_bodies_.try_emplace(proc.value);
+  std::vector<TermId>& parts = it->second;
+  const TermId body = s_.BodyOf(proc);
+  if (added && IsPlain(s_.term(body).kind)) {
+    absl::flat_hash_map<uint32_t, bool> written;  // by term met
+    std::vector<TermId> todo = {body};
+    while (!todo.empty()) {
+      const TermId top = todo.back();
+      if (written.try_emplace(top.value, false).second) {
+        for (TermId c : s_.term(top).children) {
+          if (IsPlain(s_.term(c).kind) && !written.contains(c.value)) todo.push_back(c);
+        }
+        if (todo.back() != top) continue;
+      }
+      todo.pop_back();
+      if (!std::exchange(written[top.value], true)) parts.push_back(top);
+    }
+  }
+  return parts.size() >= kLeastLazy ? &parts : nullptr;
+}
+
+void TermWriter::WriteLazyCall(const std::vector<TermId>& body) {
+  absl::flat_hash_map<uint32_t, uint32_t> local;
+  out_.Byte(static_cast<uint8_t>(SavedTerm::kLazyCall));
+  out_.Number(body.size());
+  for (TermId t : body) {
+    WritePlain(t, &local);
+    local.emplace(t.value, static_cast<uint32_t>(local.size()));
+  }
+}
+
+// The record of a term of a plain kind. Within a lazy body (`local`) a reference is twice how many
+// records of the body before, or one more than twice how many terms before the call.
+void TermWriter::WritePlain(TermId id, const absl::flat_hash_map<uint32_t, uint32_t>* local) {
+  const Term& t = s_.term(id);
+  auto kind = [&](SavedTerm saved) { out_.Byte(static_cast<uint8_t>(saved)); };
+  auto reference = [&](TermId child) {
+    if (local == nullptr) return Reference(child);
+    if (const auto it = local->find(child.value); it != local->end()) {
+      return out_.Number(static_cast<uint64_t>(local->size() - it->second) << 1);
+    }
+    out_.Number(uint64_t{count_ - index_.at(child.value)} << 1 | 1);
+  };
+  switch (t.kind) {
+    case TermKind::kByteClass: {
+      kind(SavedTerm::kByteClass);
+      std::string ranges;
+      s_.byte_class(t.a).ForEachRange([&](uint8_t lo, uint8_t hi) {
+        ranges += static_cast<char>(lo);
+        ranges += static_cast<char>(hi);
+      });
+      out_.Text(ranges);
+      break;
+    }
+    case TermKind::kSequence:
+      kind(SavedTerm::kSequence);
+      reference(t.children[0]);
+      reference(t.children[1]);
+      break;
+    case TermKind::kChoice:
+      kind(SavedTerm::kChoice);
+      out_.Number(t.children.size());
+      for (TermId c : t.children) reference(c);
+      break;
+    case TermKind::kRepeat:
+      kind(SavedTerm::kRepeat);
+      reference(t.children[0]);
+      out_.Number(static_cast<uint64_t>(t.a));
+      out_.Number(t.b == kUnbounded ? 0 : static_cast<uint64_t>(t.b) + 1);
+      break;
+    default:
+      kind(t.kind == TermKind::kBytes ? SavedTerm::kBytes : SavedTerm::kJsonText);
+      out_.Text(t.text);
+      break;
   }
 }
 
@@ -113,35 +222,17 @@ uint32_t TermWriter::Write(TermId id, const std::vector<TermId>& needs) {
       break;  // these have numbers from the start
     case TermKind::kBytes:
     case TermKind::kJsonText:
-      kind(t.kind == TermKind::kBytes ? SavedTerm::kBytes : SavedTerm::kJsonText);
-      out_.Text(t.text);
-      break;
-    case TermKind::kByteClass: {
-      kind(SavedTerm::kByteClass);
-      std::string ranges;
-      s_.byte_class(t.a).ForEachRange([&](uint8_t lo, uint8_t hi) {
-        ranges += static_cast<char>(lo);
-        ranges += static_cast<char>(hi);
-      });
-      out_.Text(ranges);
-      break;
-    }
+    case TermKind::kByteClass:
     case TermKind::kSequence:
-      kind(SavedTerm::kSequence);
-      Reference(t.children[0]);
-      Reference(t.children[1]);
-      break;
     case TermKind::kChoice:
-      kind(SavedTerm::kChoice);
-      References(t.children);
-      break;
     case TermKind::kRepeat:
-      kind(SavedTerm::kRepeat);
-      Reference(t.children[0]);
-      out_.Number(static_cast<uint64_t>(t.a));
-      out_.Number(t.b == kUnbounded ? 0 : static_cast<uint64_t>(t.b) + 1);
+      WritePlain(id, nullptr);
       break;
     case TermKind::kCall:
+      if (const auto* lazy = LazyBody(ProcId(static_cast<uint32_t>(t.a)))) {
+        WriteLazyCall(*lazy);
+        break;
+      }
       kind(SavedTerm::kCall);
       Reference(needs[0]);
       break;

@@ -93,7 +93,7 @@ class ByteReader {
   std::string_view Text() { return Bytes(Count(1)); }
 
  private:
-  const std::string_view bytes_;
+  std::string_view bytes_;
   size_t at_ = 0;
   bool ok_ = true;
 };

@@ -7,6 +7,8 @@
 // tests/matcher/precompute_test.cc: masks are equal with and without.
 #include <absl/container/flat_hash_set.h>
 
+#include <mutex>
+
 #include "base/thread_pool.h"
 #include "matcher/engine.h"
 
@@ -31,7 +33,10 @@ std::vector<internal::TermId> Reachable(internal::Engine& engine, internal::Term
     for (const auto& edge : e.tokens) add(edge.to);
     for (const auto& edge : e.calls) {
       add(edge.to);
-      add(engine.terms.proc(edge.proc).body);
+      std::unique_lock lock(engine.terms.mutex());
+      const internal::TermId body = engine.terms.BodyOf(edge.proc);
+      lock.unlock();
+      add(body);
     }
   }
   return found;

@@ -1,8 +1,8 @@
 // A compiled grammar to bytes, and bytes that may be anything to a compiled grammar.
 //
 // A header of 64 bytes, then four parts: the grammar as EBNF text (read only when someone asks for
-// it), the warnings, the states (automaton/saved_terms.h), the masks (mask/saved_masks.cc). All
-// numbers are little-endian whatever the machine.
+// it), the warnings, the states it begins with (automaton/saved_terms.h), the states that have
+// masks and these (mask/saved_masks.cc). All numbers are little-endian whatever the machine.
 //
 //    0  "\x89GMK\r\n\x1A\n"  eight bytes that text transfers would change
 //    8  format version (4 bytes), vocabulary size (4)
@@ -17,6 +17,8 @@
 // Cost: checking 0.3 ns a byte, some 100 ns a state, a copy of the masks. Tests:
 // tests/matcher/saved_grammar_test.cc, tests/fuzz/saved_grammar_fuzz.cc.
 #include "matcher/saved_grammar.h"
+
+#include <absl/container/inlined_vector.h>
 
 #include <chrono>
 
@@ -146,24 +148,24 @@ StatusOr<std::shared_ptr<const SavedGrammar>> SavedGrammar::Read(std::string_vie
 }
 
 StatusOr<TermId> SavedGrammar::Place(Engine* engine) const {
-  const uint64_t at = kHeader + static_cast<uint64_t>(terms_.data() - bytes_.data());
-  ByteReader in(terms_);
+  auto part = [&](std::string_view bytes) {
+    return SavedPart{bytes, kHeader + static_cast<uint64_t>(bytes.data() - bytes_.data())};
+  };
+  ByteReader in(terms_), masks(masks_);
   const uint64_t root = in.Number();
+  absl::InlinedVector<SavedPart, 2> parts = {part(terms_.substr(in.offset()))};
+  if (!masks_.empty()) parts.push_back(part(masks.Text()));
+  if (!masks.ok()) return Damaged("the masks", part(masks_).offset);
   std::vector<TermId> terms;
   {
     std::lock_guard lock(engine->terms.mutex());
-    GM_ASSIGN_OR_RETURN(
-        terms, ReadTerms(terms_.substr(in.offset()), at + in.offset(), trusted_, &engine->terms));
+    GM_ASSIGN_OR_RETURN(terms, ReadTerms(parts, trusted_, &engine->terms));
   }
   if (!in.ok() || root >= terms.size() || terms[root] == TermStore::Nothing()) {
-    return Damaged("the root is no state of it", at);
+    return Damaged("the root is no state of it", part(terms_).offset);
   }
-  if (!masks_.empty()) {
-    ByteReader masks(masks_);
-    if (!engine->masks.Load(&masks, terms, engine->budget / 2)) {
-      return Damaged("the masks", kHeader + static_cast<uint64_t>(masks_.data() - bytes_.data()) +
-                                      masks.offset());
-    }
+  if (!masks_.empty() && !engine->masks.Load(&masks, terms, engine->budget / 2)) {
+    return Damaged("the masks", part(masks_).offset + masks.offset());
   }
   return terms[root];
 }
@@ -206,13 +208,15 @@ StatusOr<std::string> CompiledGrammar::Serialize(const SaveOptions& options) con
     TermWriter writer(&engine.terms);
     const std::optional<uint32_t> root = writer.Add(placed.root);
     if (!root.has_value()) return Unsupported("this grammar has a state that cannot be saved");
+    const size_t root_end = writer.bytes().size();
     if (options.masks) {
       for (TermId state : engine.masks.StatesWithMasks(placed.root)) {
         if (const auto number = writer.Add(state)) states.push_back({state, *number});
       }
     }
     terms.Number(*root);
-    terms.Bytes(writer.bytes());
+    terms.Bytes(std::string_view(writer.bytes()).substr(0, root_end));
+    if (options.masks) masks.Text(std::string_view(writer.bytes()).substr(root_end));
   }
   text.Bytes(grammar().ToString());
   WriteWarnings(impl_->warnings(), &warnings);
