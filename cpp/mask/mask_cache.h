@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "base/arena.h"
+#include "base/byte_codec.h"
 #include "mask/slice.h"
 #include "mask/token_trie.h"
 #include "mask/trie_walk.h"
@@ -99,6 +100,16 @@ class MaskCache {
 
   const TokenMask& OfSet(SetId set);
   const Level1& OfState(TermId state);
+
+  // For saving. The states with level-1 masks that are met from `root` by what was read so far.
+  std::vector<TermId> StatesWithMasks(TermId root) const;
+  // Writes the masks of `states`, each with its number.
+  void Save(std::span<const std::pair<TermId, uint32_t>> states, ByteWriter* out) const;
+  // Reads bytes that may be anything, and takes the masks in them for those of states: `terms`, by
+  // number. What is a mask of this vocabulary at all is checked, whether it is the right one is
+  // not. States that have masks keep them. Stops early once the masks take `room` bytes. False
+  // where the bytes are no masks; `in` tells the place.
+  bool Load(ByteReader* in, std::span<const TermId> terms, size_t room);
 
   size_t count() const { return count_.load(std::memory_order_relaxed); }
   size_t memory_bytes() const { return bytes_.load(std::memory_order_relaxed); }

@@ -14,6 +14,7 @@
 
 #include "base/thread_pool.h"
 #include "matcher/engine.h"
+#include "matcher/saved_grammar.h"
 #include "matcher/sources.h"
 
 namespace grammask {
@@ -256,6 +257,10 @@ StatusOr<CompiledGrammar> GrammarCompiler::CompileGrammar(const Grammar& grammar
     source = grammar.ToString();
   }
   return impl_->Compile({key, source}, [&]() -> StatusOr<Grammar> { return grammar; });
+}
+
+StatusOr<CompiledGrammar> GrammarCompiler::Load(std::string_view bytes, bool trusted) {
+  return internal::LoadGrammar(bytes, trusted, impl_->tokenizer, impl_->hub);
 }
 
 void GrammarCompiler::ClearCache() { impl_->cache.Clear(); }
