@@ -160,7 +160,7 @@ bool MaskCache::Load(ByteReader* in, std::span<const TermId> terms, size_t room)
   for (const uint32_t*& bitmap : bitmaps) {
     const std::string_view bytes = in->Bytes(words_ * 4);
     if (!in->ok() || full()) return in->ok();
-    uint32_t* words = NewBitmap();
+    std::vector<uint32_t> words(words_);
     for (size_t w = 0; w < words_; ++w) {
       uint32_t word = 0;
       for (size_t b = 0; b < 4; ++b) {
@@ -169,7 +169,7 @@ bool MaskCache::Load(ByteReader* in, std::span<const TermId> terms, size_t room)
       words[w] = word;
     }
     if (tail != 0 && words[words_ - 1] >> tail != 0) in->Fail();
-    bitmap = words;
+    bitmap = Keep(words).data();
   }
   std::vector<const TokenTrie*> tries(in->Count(1));
   for (const TokenTrie*& trie : tries) {
