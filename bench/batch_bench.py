@@ -13,7 +13,7 @@ documents. A step fills one mask a request in one call and then accepts one toke
 
 Reported for each engine and number of threads: microseconds a row of the first step, of the first
 half of the steps (many masks are new) and of the second (the least is what other programs did not
-disturb); a token accepted, in a batch call where there is one; how fast a counting Python thread is
+disturb); a token accepted, in a batch call; how fast a counting Python thread is
 during the calls, of its speed alone; and threads started during the calls. Then calls of one
 request, through Python.
 """
@@ -101,7 +101,7 @@ class Grammask:
     def fill(self, pool, matchers, mask):
         pool.batch_fill_next_token_bitmask(matchers, mask)
 
-    def accept(self, matchers, tokens):
+    def accept(self, pool, matchers, tokens):
         return all(self.api.BatchGrammarMatcher.batch_accept_token(matchers, tokens))
 
     def reset(self, matcher):
@@ -155,8 +155,8 @@ class LLGuidance:
     def fill(self, pool, matchers, mask):
         self.masks.fill_next_token_bitmask_par(pool, [(m, i) for i, m in enumerate(matchers)], mask)
 
-    def accept(self, matchers, tokens):
-        return all([m.consume_token(t) for m, t in zip(matchers, tokens)])
+    def accept(self, pool, matchers, tokens):
+        return all(self.masks.consume_token_par(pool, list(zip(matchers, tokens))))
 
     def reset(self, matcher):
         matcher.reset()
@@ -187,6 +187,7 @@ def threads_now():
 def choose(engines, rows, encode, wanted):
     """(schema, tokens) that all engines take, and seconds of compiling by engine."""
     chosen, seconds = [], dict.fromkeys(engines, 0.0)
+    pools = {e: e.pool(1) for e in engines}
     for schema, documents in rows:
         if len(chosen) == wanted:
             break
@@ -199,7 +200,7 @@ def choose(engines, rows, encode, wanted):
                 began = NOW()
                 matcher = e.matcher(e.compile(schema))
                 took[e] = (NOW() - began) / 1e9
-                if not all(e.accept([matcher], [t]) for t in ids):
+                if not all(e.accept(pools[e], [matcher], [t]) for t in ids):
                     raise ValueError(e.name)
         except Exception:  # refused by this engine: another schema then
             continue
@@ -234,7 +235,7 @@ class Run:
         assert allowed.all(), self.engine.name
         matchers = [self.matchers[i] for i in active]
         began = NOW()
-        accepted = self.engine.accept(matchers, tokens)
+        accepted = self.engine.accept(self.pool, matchers, tokens)
         self.accepts.append((NOW() - began) / 1e3 / len(active))
         assert accepted, self.engine.name
         for i in active:
@@ -285,7 +286,7 @@ def single_calls(engine, schema, ids, size):
     pool = engine.pool(1)
     half = ids[:len(ids) // 2]
     for token in half:
-        engine.accept([matcher], [token])
+        engine.accept(pool, [matcher], [token])
     figures = {"compile again": best(lambda: engine.compile(schema), repeat=200 if engine.name != "llguidance" else 2),
                "new matcher": best(lambda: engine.matcher(grammar), repeat=500),
                "fork": best(lambda: engine.fork(matcher), repeat=500)}
@@ -309,7 +310,6 @@ def single_calls(engine, schema, ids, size):
         engine.rollback(matcher, 1)
 
     figures["accept + rollback"] = best(there_and_back)
-    del pool
     return figures
 
 
