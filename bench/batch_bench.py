@@ -334,7 +334,8 @@ def main():
           + ", ".join(f"{e.name} {seconds[e]:.3f} s" for e in engines))
     # Fresh compilers, so that the first steps meet new masks.
     alone = counting_alone()
-    print(f"{'':24}{'first':>9}{'new p50':>9}{'new p99':>9}{'least':>9}{'p50':>9}{'p99':>9}{'accept':>9}{'GIL free':>9}{'threads':>9}")
+    names = ("first", "new p50", "new p99", "least", "p50", "p99", "accept", "GIL free", "threads")
+    print(" " * 24 + "".join(f"{name:>9}" for name in names))
     runs = [Run(e if e.ahead else kinds[e.name](tokens, stop, encode), threads, chosen, args.requests, len(tokens))
             for threads in map(int, args.threads.split(",")) for e in engines]
     started = [0] * len(runs)

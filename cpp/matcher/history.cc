@@ -104,7 +104,7 @@ void History::PushText(std::string_view text, SetId after) {
 
 // Makes room for a step in a window that no other history shares.
 void History::MakeRoom() {
-  if (count_ < kMost) return OwnWindow(0);
+  if (window_ == nullptr || count_ < kMost) return OwnWindow(0);
   auto* block = new Sealed;
   for (size_t i = 0; i < kSealed; ++i) block->tokens[i] = window_->steps()[i].token;
   block->after = window_->steps()[kSealed - 1].after;
@@ -120,7 +120,9 @@ void History::MakeRoom() {
 // `from`.
 void History::OwnWindow(size_t from) {
   Window* window = NewWindow(std::min(count_ + 1, kMost));
-  if (count_ > 0) std::memcpy(window->steps(), window_->steps() + from, count_ * sizeof(Step));
+  if (window_ != nullptr) {
+    std::memcpy(window->steps(), window_->steps() + from, count_ * sizeof(Step));
+  }
   Release(window_);
   window_ = window;
 }
