@@ -322,36 +322,12 @@ class TermBuilder {
   }
 
   uint64_t MembersLength(const NodeView& v) {
-    uint64_t separator = at(v.children[0]).length;
-    MembersLeft left = {.least = std::max<int64_t>(v.members.min(), 1),
-                        .most = v.members.max(),
-                        .repeated = kMaxLength};
-    if (separator == kMaxLength) {  // then there is no second member
-      left.most = 1;
-      separator = 0;
-    }
-    left.unmet = (uint32_t{1} << v.members.conditions()) - 1;
-    std::vector<ConditionCover::Member> meeting;
+    std::vector<ListMember> members;
     for (size_t i = 0; i < v.members.uses().size(); ++i) {
-      const uint64_t length = Add(at(v.children[i + 2]).length, separator);
-      switch (v.members.use(i)) {
-        case MemberUse::kRequired:
-          ++left.required;
-          left.required_length = Add(left.required_length, length);
-          break;
-        case MemberUse::kOptional:
-          left.optional.push_back(length);
-          break;
-        default:
-          left.repeated = std::min(left.repeated, length);
-          if (v.members.meets(i) != 0) meeting.push_back({v.members.meets(i), length});
-          break;
-      }
+      members.push_back({v.members.use(i), v.members.meets(i), at(v.children[i + 2]).length});
     }
-    const ConditionCover cover(left.unmet, meeting);
-    const uint64_t members = ShortestList(std::move(left), cover);
-    if (members == kMaxLength) return kMaxLength;
-    return Add(members - separator, at(v.children[1]).length);
+    return ListLength(members, at(v.children[0]).length, at(v.children[1]).length, v.members.min(),
+                      v.members.max(), v.members.conditions());
   }
 
   // Least shortest texts: passes over all nodes without a term until nothing changes, which takes
@@ -557,7 +533,8 @@ class TermBuilder {
     s_.AddGroup(description, procs);
   }
 
-  // The bodies of a cycle, exactly: terms by id, members of the cycle by position.
+  // The bodies of a cycle, exactly: terms by id, members of the cycle by position. Its words are
+  // those of recursive_group.h.
   std::string Describe(const std::vector<uint32_t>& component,
                        const std::vector<uint32_t>& cyclic) {
     std::string out;
@@ -572,6 +549,7 @@ class TermBuilder {
       }
     };
     put(component.size());
+    put(cyclic.size());
     for (size_t i = 0; i < component.size(); ++i) {
       rules_[component[i]].position = static_cast<uint32_t>(i);
     }
@@ -579,19 +557,18 @@ class TermBuilder {
     for (uint32_t i : cyclic) {
       const NodeView v = g_.node(NodeId(i));
       put(static_cast<uint64_t>(v.kind));
-      put(static_cast<uint64_t>(v.kind == NodeKind::kRepeat ? v.min : 0));
-      put(static_cast<uint64_t>(v.kind == NodeKind::kRepeat ? v.max : 0));
-      if (v.kind == NodeKind::kMembers) {
+      put(v.children.size());
+      if (v.kind == NodeKind::kRepeat) {
+        put(static_cast<uint64_t>(v.min));
+        put(static_cast<uint64_t>(v.max));
+      } else if (v.kind == NodeKind::kMembers) {
         put(static_cast<uint64_t>(v.members.min()));
         put(static_cast<uint64_t>(v.members.max()));
         put(v.members.conditions());
         for (uint32_t use : v.members.uses()) put(use);
+      } else if (v.kind == NodeKind::kRule) {
+        put(rules_[v.rule.value].position);
       }
-      if (v.kind == NodeKind::kRule) {
-        const Rule& r = rules_[v.rule.value];
-        put(r.on_stack ? uint64_t{r.position} << 1 : uint64_t{r.term.value} << 1 | 1);
-      }
-      put(v.children.size());
       for (NodeId c : v.children) reference(c);
     }
     return out;

@@ -173,4 +173,12 @@ TermId TermStore::Checked(TermId id) {
   return matches ? id : Nothing();
 }
 
+TermId TermStore::Vouched(TermId id, uint64_t min_length) {
+  Term& t = terms_[id.value];
+  if ((t.kind != TermKind::kAnd && t.kind != TermKind::kNot) || t.nullable) return id;
+  const auto [it, added] = known_.try_emplace(id.value, kMatches);
+  if (added) t.min_length = std::clamp(min_length, t.min_length, kMaxLength);
+  return it->second == kEmptyLanguage ? Nothing() : id;
+}
+
 }  // namespace grammask::internal

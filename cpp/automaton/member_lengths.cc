@@ -63,4 +63,34 @@ uint64_t ShortestList(MembersLeft left, const ConditionCover& cover) {
   return best;
 }
 
+uint64_t ListLength(std::span<const ListMember> members, uint64_t separator, uint64_t end,
+                    int64_t min, int64_t max, uint32_t conditions) {
+  MembersLeft left = {.least = std::max<int64_t>(min, 1), .most = max, .repeated = kMaxLength};
+  if (separator == kMaxLength) {  // then there is no second member
+    left.most = 1;
+    separator = 0;
+  }
+  left.unmet = (uint32_t{1} << conditions) - 1;
+  std::vector<ConditionCover::Member> meeting;
+  for (const ListMember& m : members) {
+    const uint64_t length = Add(m.length, separator);
+    switch (m.use) {
+      case MemberUse::kRequired:
+        ++left.required;
+        left.required_length = Add(left.required_length, length);
+        break;
+      case MemberUse::kOptional:
+        left.optional.push_back(length);
+        break;
+      default:
+        left.repeated = std::min(left.repeated, length);
+        if (m.meets != 0) meeting.push_back({m.meets, length});
+        break;
+    }
+  }
+  const ConditionCover cover(left.unmet, meeting);
+  const uint64_t list = ShortestList(std::move(left), cover);
+  return list == kMaxLength ? kMaxLength : Add(list - separator, end);
+}
+
 }  // namespace grammask::internal

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "grammar/ast.h"
+
 namespace grammask::internal {
 
 // The least that members which may come again and again add to a list so that it meets conditions,
@@ -46,6 +48,16 @@ struct MembersLeft {
 };
 // The length of the shortest list; kMaxLength where there is none.
 uint64_t ShortestList(MembersLeft left, const ConditionCover& cover);
+
+// The same for a whole kMembers node of a grammar, with its separators and its end; lengths of
+// kMaxLength are of parts without any text.
+struct ListMember {
+  MemberUse use;
+  uint32_t meets;
+  uint64_t length;
+};
+uint64_t ListLength(std::span<const ListMember> members, uint64_t separator, uint64_t end,
+                    int64_t min, int64_t max, uint32_t conditions);
 
 }  // namespace grammask::internal
 

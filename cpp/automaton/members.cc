@@ -137,6 +137,8 @@ bool MemberTable::EnoughValues(TermId texts, int64_t count) {
     std::string text;
     for (TermId at = left; !s_.term(at).nullable;) {
       const Expansion& e = s_.ExpandLocked(at);
+      // Only lengths that are not exact (a bound was hit, a forged file) lead astray.
+      if (e.bytes.empty() || text.size() > kMaxStates) return true;
       const auto next = std::ranges::min_element(
           e.bytes, {}, [&](const ByteEdge& edge) { return s_.term(edge.to).min_length; });
       text += static_cast<char>(next->lo);
@@ -178,18 +180,48 @@ TermId MemberTable::Begin(MemberSpec spec) {
     }
     specs_.push_back(std::move(spec));
   }
-  const MemberSpec& known = specs_[id];
-  MemberState state{.spec = id};
-  std::vector<uint64_t> seen((known.once + 63) / 64);
+  return BeginOf(id);
+}
+
+TermId MemberTable::BeginOf(uint32_t spec) {
+  MemberState state{.spec = spec};
+  const std::vector<uint64_t> seen((specs_[spec].once + 63) / 64);
   state.seen = seen;
-  for (const MemberSpec::Member& m : known.members) {
-    if (m.use != MemberUse::kRequired) continue;
-    ++state.required_left;
-    state.required_length =
-        Add(state.required_length, m.length + s_.term(known.separator).min_length);
-  }
+  CountRequired(&state);
   if (!Possible(state)) return TermStore::Nothing();
   return TermOf(StateOf(state), MemberPhase::kDue);
+}
+
+// What is still to come follows from what was seen.
+void MemberTable::CountRequired(MemberState* state) const {
+  const MemberSpec& spec = specs_[state->spec];
+  const uint64_t separator = s_.term(spec.separator).min_length;
+  for (const MemberSpec::Member& m : spec.members) {
+    if (m.use != MemberUse::kRequired || (state->seen[m.bit / 64] >> (m.bit % 64) & 1)) continue;
+    ++state->required_left;
+    state->required_length = Add(state->required_length, m.length + separator);
+  }
+}
+
+TermId MemberTable::Restore(TermId begin, MemberPhase phase, uint32_t met, int64_t written,
+                            std::span<const uint64_t> seen) {
+  const Term& t = s_.term(begin);
+  if (t.kind != TermKind::kMembers || phase == MemberPhase::kRead) return TermStore::Nothing();
+  MemberState state{.spec = states_[static_cast<size_t>(t.a)].spec, .met = met, .written = written};
+  const MemberSpec& spec = specs_[state.spec];
+  const int64_t most = spec.max != kUnbounded ? spec.max : spec.min > 1 ? spec.min : 0;
+  const size_t words = (spec.once + 63) / 64;
+  const bool overfull =
+      spec.once % 64 != 0 && seen.size() == words && seen.back() >> (spec.once % 64);
+  if ((met & ~spec.conditions) != 0 || written < 0 || written > most || seen.size() != words ||
+      overfull) {
+    return TermStore::Nothing();
+  }
+  state.seen = seen;
+  CountRequired(&state);
+  if (!Possible(state)) return TermStore::Nothing();
+  const TermId restored = TermOf(StateOf(state), phase);
+  return s_.term(restored).min_length < kMaxLength ? restored : TermStore::Nothing();
 }
 
 uint32_t MemberTable::StateOf(const MemberState& state) {

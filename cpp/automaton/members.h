@@ -88,6 +88,15 @@ class MemberTable {
     return values_[value].compound->MayComeFrom(text);
   }
 
+  // For saving: what the state of a kMembers term is made of, the term in which its spec begins,
+  // and that state again. `seen` has a word for each 64 members that may come once. Restore gives
+  // Nothing() for what is no state of the spec, or one that no text completes.
+  const MemberSpec& spec(uint32_t id) const { return specs_[id]; }
+  const MemberState& state(int64_t id) const { return states_[static_cast<size_t>(id)]; }
+  TermId BeginOf(uint32_t spec);
+  TermId Restore(TermId begin, MemberPhase phase, uint32_t met, int64_t written,
+                 std::span<const uint64_t> seen);
+
   size_t memory_bytes() const;
 
  private:
@@ -99,6 +108,7 @@ class MemberTable {
   };
 
   void Prepare(MemberSpec* spec) const;
+  void CountRequired(MemberState* state) const;
   bool Compound(TermId texts);
   bool PlainlyEnough(TermId texts, uint64_t count);
   TermId PlainNumbers();

@@ -73,6 +73,20 @@ void AppendShown(uint8_t byte, std::string_view special, std::string* out) {
 
 }  // namespace
 
+uint64_t TermStore::ShortestSpelling(std::string_view text, bool json) {
+  uint64_t length = text.size();
+  if (!json) return length;
+  for (char c : text) {
+    const auto b = static_cast<uint8_t>(c);
+    if (b == '"' || b == '\\' || b == '\b' || b == '\f' || b == '\n' || b == '\r' || b == '\t') {
+      length += 1;
+    } else if (b < 0x20) {
+      length += 5;
+    }
+  }
+  return length;
+}
+
 struct TermStore::Key {
   TermKind kind;
   std::span<const TermId> children = {};
@@ -405,6 +419,13 @@ TermId TermStore::RawNot(TermId part) {
 TermId TermStore::And(std::span<const TermId> parts) { return Checked(RawAnd(parts)); }
 TermId TermStore::Not(TermId part) { return Checked(RawNot(part)); }
 
+TermId TermStore::AndOfLength(std::span<const TermId> parts, uint64_t min_length) {
+  return Vouched(RawAnd(parts), min_length);
+}
+TermId TermStore::NotOfLength(TermId part, uint64_t min_length) {
+  return Vouched(RawNot(part), min_length);
+}
+
 TermId TermStore::MultipleOf(const Multiple& multiple, uint64_t remainder) {
   if (multiple.modulus == 1) {
     ByteSet digits = ByteSet::Range('0', '9');
@@ -450,6 +471,16 @@ TermId TermStore::MembersOf(MemberSpec spec) { return members_->Begin(std::move(
 
 bool TermStore::EnoughValues(TermId texts, int64_t count) {
   return members_->EnoughValues(texts, count);
+}
+
+TermId TermStore::RestoreMembers(TermId begin, int64_t phase, uint32_t met, int64_t written,
+                                 std::span<const uint64_t> seen) {
+  return members_->Restore(begin, static_cast<MemberPhase>(phase), met, written, seen);
+}
+
+size_t TermStore::MemberWords(TermId members) const {
+  const MemberState& state = members_->state(terms_[members.value].a);
+  return (members_->spec(state.spec).once + 63) / 64;
 }
 
 TermId TermStore::MembersTerm(uint32_t state, int64_t phase) {
@@ -536,7 +567,8 @@ void TermStore::AddGroup(const std::string& description, const std::vector<ProcI
 size_t TermStore::memory_bytes() const {
   return memory_.bytes() + terms_.bytes() + procs_.bytes() + slots_ * 8 + characters_.size() * 128 +
          byte_class_ids_.size() * 96 + multiple_ids_.size() * 48 + token_set_bytes_ +
-         raw_.size() * 24 + known_.size() * 8 + members_->memory_bytes() + words_->memory_bytes();
+         program_bytes_ + raw_.size() * 24 + known_.size() * 8 + members_->memory_bytes() +
+         words_->memory_bytes();
 }
 
 std::string TermStore::ToString(TermId id) const {

@@ -144,14 +144,23 @@ class TermStore {
   TermId Call(ProcId proc);
   TermId And(std::span<const TermId> parts);  // Nothing() when it matches no text
   TermId Not(TermId part);                    // likewise
+  // The same of what is known to match some text, the shortest of `min_length`: no search.
+  TermId AndOfLength(std::span<const TermId> parts, uint64_t min_length);
+  TermId NotOfLength(TermId part, uint64_t min_length);
   TermId MultipleOf(const Multiple& multiple, uint64_t remainder);
   // The fewest digits that make a multiple of `remainder` when written behind it.
   static uint64_t ShortestMultiple(const Multiple& multiple, uint64_t remainder);
   TermId Tokens(const TokenSet& tokens);
+  // Bytes of the shortest way to write `text`: as it is, or (`json`) in a JSON string.
+  static uint64_t ShortestSpelling(std::string_view text, bool json);
   // All members in any order; Nothing() when no list of them is possible.
   TermId MembersOf(MemberSpec spec);
   // Whether distinct members of these texts have `count` different values: see members.h.
   bool EnoughValues(TermId texts, int64_t count);
+  // A state of the members that begin in `begin`: MemberTable::Restore. Lock.
+  TermId RestoreMembers(TermId begin, int64_t phase, uint32_t met, int64_t written,
+                        std::span<const uint64_t> seen);
+  size_t MemberWords(TermId members) const;  // words of `seen` of such a state. Lock.
   // One character of the set, in UTF-8 or in any JSON spelling; remembered per set.
   TermId Character(const CodePointSet& characters, bool json);
 
@@ -162,6 +171,15 @@ class TermStore {
   ProcId ProcOf(TermId body);
   // The procedure with this body whose text is told to where it returns. Lock.
   ProcId CapturingProcOf(TermId body, bool compound, bool endless);
+  // The procedure whose body `program` makes (see body_program.h), once it is asked for: reading a
+  // large grammar's states takes longer than reading that they are there. One for each program.
+  // Lock.
+  ProcId LazyProc(std::vector<uint32_t> program, uint64_t min_length);
+  // The body of any procedure, made now where it is a lazy one's. Lock.
+  TermId BodyOf(ProcId proc) {
+    const TermId body = procs_[proc.value].body;
+    return body == Nothing() ? MakeBody(proc) : body;
+  }
   // Where a finished call leads, `to`, once the text of the call is known; the others likewise: see
   // MemberTable. Lock.
   TermId Received(TermId to, std::string_view text);
@@ -210,6 +228,7 @@ class TermStore {
 
   const Term& term(TermId id) const { return terms_[id.value]; }
   std::atomic<const void*>& attachment(TermId id) { return terms_[id.value].attachment; }
+  // Of a lazy procedure `body` is Nothing() until BodyOf() made it.
   const Proc& proc(ProcId id) const { return procs_[id.value]; }
   const ByteSet& byte_class(int64_t index) const {
     return byte_classes_[static_cast<size_t>(index)];
@@ -242,8 +261,10 @@ class TermStore {
   friend class EmptinessSearch;
   friend class MemberTable;
   friend class WordTable;
+  friend class TermWriter;
 
   TermId Intern(const Key& key);
+  TermId MakeBody(ProcId proc);
   TermId MembersTerm(uint32_t state, int64_t phase);
   TermId WordsTerm(int64_t a, int64_t b);
   bool Endless(TermId id) const;
@@ -251,6 +272,7 @@ class TermStore {
   TermId RawAnd(std::span<const TermId> parts);
   TermId RawNot(TermId part);
   TermId Checked(TermId boolean);  // itself, or Nothing() when it matches no text
+  TermId Vouched(TermId boolean, uint64_t min_length);
   const Expansion* Derive(TermId id, bool raw);
   const Expansion* RawExpansion(TermId id);
   TermId HexTerm(std::span<const std::pair<uint32_t, uint32_t>> ranges, int digits);
@@ -287,6 +309,9 @@ class TermStore {
   absl::flat_hash_map<std::vector<uint32_t>, TermId> characters_;
   absl::flat_hash_map<uint32_t, ProcId> procs_by_body_;
   absl::flat_hash_map<uint32_t, ProcId> capturing_by_body_;
+  absl::flat_hash_map<std::vector<uint32_t>, ProcId> lazy_;
+  absl::flat_hash_map<uint32_t, std::vector<uint32_t>> unmade_;  // programs by procedure
+  size_t program_bytes_ = 0;
   std::unique_ptr<MemberTable> members_;
   std::unique_ptr<WordTable> words_;
   absl::flat_hash_map<std::string, std::vector<ProcId>> groups_;

@@ -35,6 +35,11 @@ class WordTable {
   // The words left, each as a literal.
   std::vector<std::string_view> Rest(const Term& term) const;
   bool json(const Term& term) const { return lists_[Of(term).list].json; }
+  // All words of a list, none of them begun.
+  bool whole(const Term& term) const {
+    const State s = Of(term);
+    return !s.escaped && s.offset == 0 && s.first == 0 && s.last == lists_[s.list].words.size();
+  }
   bool escaped(const Term& term) const { return Of(term).escaped; }
 
   // The length of the plainest spelling of decoded text in a JSON string.

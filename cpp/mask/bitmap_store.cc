@@ -63,6 +63,18 @@ const uint32_t* BitmapStore::Intern(const std::vector<uint32_t>& bitmap) {
   return InternLocked(bitmap);
 }
 
+std::span<const TokenId> BitmapStore::List(std::span<const TokenId> tokens) {
+  const absl::string_view bytes(reinterpret_cast<const char*>(tokens.data()), tokens.size_bytes());
+  std::lock_guard lock(mutex_);
+  auto it = lists_.find(bytes);
+  if (it == lists_.end()) {
+    const std::span<const TokenId> stored = memory_.Copy(tokens);
+    bytes_ += tokens.size_bytes() + sizeof(bytes);
+    it = lists_.insert({reinterpret_cast<const char*>(stored.data()), stored.size_bytes()}).first;
+  }
+  return {reinterpret_cast<const TokenId*>(it->data()), tokens.size()};
+}
+
 const uint32_t* BitmapStore::InternLocked(const std::vector<uint32_t>& bitmap) {
   const std::string_view content(reinterpret_cast<const char*>(bitmap.data()), words_ * 4);
   auto& same = by_hash_[absl::HashOf(content)];

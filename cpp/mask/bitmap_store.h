@@ -3,6 +3,8 @@
 #define GRAMMASK_MASK_BITMAP_STORE_H_
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
+#include <absl/strings/string_view.h>
 
 #include <atomic>
 #include <cstdint>
@@ -45,6 +47,8 @@ class BitmapStore {
   const uint32_t* Union(std::span<const uint32_t* const> bitmaps);
   // The one with this content.
   const uint32_t* Intern(const std::vector<uint32_t>& bitmap);
+  // A list of tokens, likewise one of each content.
+  std::span<const TokenId> List(std::span<const TokenId> tokens);
 
   size_t memory_bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
@@ -57,6 +61,7 @@ class BitmapStore {
   BumpArena memory_;
   absl::flat_hash_map<uint64_t, std::vector<const uint32_t*>> by_hash_;
   absl::flat_hash_map<std::vector<uint32_t>, const uint32_t*> by_runs_;
+  absl::flat_hash_set<absl::string_view> lists_;  // the bytes of lists in memory_
   absl::flat_hash_map<std::vector<const uint32_t*>, const uint32_t*> unions_;
   std::atomic<size_t> bytes_ = 0;
 };

@@ -323,9 +323,7 @@ TokenMask MaskCache::Compact(const std::vector<TokenId>& list,
     return mask;
   }
   if (list.empty()) return mask;
-  std::lock_guard lock(mutex_);
-  mask.list = memory_.Copy(std::span<const TokenId>(list));
-  bytes_ += list.size() * 4;
+  mask.list = bitmaps_.List(list);
   return mask;
 }
 

@@ -4,7 +4,8 @@
 // item's procedure with bytes which the returned-to set can go on with: a walk of the residual trie
 // from there. In a JSON string of an array, the residues `,` and `]` are walked from the set after
 // the element; the 123,000 plain tokens are a bitmap shared with every other string. Kept per set
-// as that shared bitmap and a short list, or as a bitmap of its own where several large ones meet.
+// as that shared bitmap and a short list, or as a bitmap of its own where several large ones meet
+// or where it was filled many times.
 //
 // Cost: made, 0.5 to 5 us once its level-1 masks exist; again, a copy. Tests:
 // tests/mask/mask_test.cc.
@@ -14,6 +15,15 @@
 #include "mask/mask_cache.h"
 
 namespace grammask::internal {
+namespace {
+
+// A set whose list is this long gets a bitmap of its own when it was filled this often; only so
+// many sets, so that a generation spends a bounded part of its budget on it.
+constexpr size_t kLongList = 64;
+constexpr uint32_t kOften = 16;
+constexpr size_t kMostPromoted = 256;
+
+}  // namespace
 
 void MaskCache::Fill(SetId set, uint32_t* row) {
   if (words_ == 0) return;  // an empty vocabulary: `row` may be null
@@ -24,6 +34,16 @@ void MaskCache::Fill(SetId set, uint32_t* row) {
     std::memset(row, 0, words_ * 4);
   }
   for (TokenId t : mask.list) SetBit(row, t);
+  if (mask.list.size() > kLongList && mask.fills.Next() % kOften == 0) Promote(set, mask);
+}
+
+void MaskCache::Promote(SetId set, const TokenMask& mask) {
+  if (promoted_.fetch_add(1, std::memory_order_relaxed) >= kMostPromoted) return;
+  const TokenMask own = Without(mask, {});
+  std::lock_guard lock(mutex_);
+  bytes_ += sizeof(TokenMask);
+  const auto* made = new (memory_.Allocate<TokenMask>(1)) TokenMask(own);
+  sets_.attachment(set).store(made, std::memory_order_release);
 }
 
 const TokenMask& MaskCache::OfSet(SetId set) {

@@ -11,16 +11,20 @@
 #define GRAMMASK_MASK_MASK_CACHE_H_
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/arena.h"
+#include "base/byte_codec.h"
 #include "mask/bitmap_store.h"
 #include "mask/slice.h"
 #include "mask/token_trie.h"
@@ -30,10 +34,27 @@
 
 namespace grammask::internal {
 
+// How often something was asked for, about: threads may lose counts to one another.
+class RoughCount {
+ public:
+  RoughCount() = default;
+  RoughCount(const RoughCount&) {}  // a copy begins anew
+  RoughCount& operator=(const RoughCount&) { return *this; }
+  uint32_t Next() {
+    const uint32_t next = count_.load(std::memory_order_relaxed) + 1;
+    count_.store(next, std::memory_order_relaxed);
+    return next;
+  }
+
+ private:
+  std::atomic<uint32_t> count_ = 0;
+};
+
 // A set of tokens: a shared bitmap (ceil(V/32) words; null for none) and a list beside it.
 struct TokenMask {
   const uint32_t* bitmap = nullptr;
   std::span<const TokenId> list;
+  mutable RoughCount fills = {};  // of those with a long list
 };
 
 // What a state can take in an unknown context.
@@ -75,6 +96,16 @@ class MaskCache {
   const TokenMask& OfSet(SetId set);
   const Level1& OfState(TermId state);
 
+  // For saving. The states with level-1 masks that are met from `root` by what was read so far.
+  std::vector<TermId> StatesWithMasks(TermId root) const;
+  // Writes the masks of `states`, each with its number.
+  void Save(std::span<const std::pair<TermId, uint32_t>> states, ByteWriter* out) const;
+  // Reads bytes that may be anything, and takes the masks in them for those of states: `terms`, by
+  // number. What is a mask of this vocabulary at all is checked, whether it is the right one is
+  // not. States that have masks keep them. Stops early once the masks take `room` bytes. False
+  // where the bytes are no masks; `in` tells the place.
+  bool Load(ByteReader* in, std::span<const TermId> terms, size_t room);
+
   size_t count() const { return count_.load(std::memory_order_relaxed); }
   size_t memory_bytes() const {
     return bytes_.load(std::memory_order_relaxed) + bitmaps_.memory_bytes();
@@ -103,6 +134,7 @@ class MaskCache {
                     std::vector<TokenId>* out);
   std::vector<TokenId> Refused(SetId set);
   TokenMask Without(const TokenMask& mask, const std::vector<TokenId>& refused);
+  void Promote(SetId set, const TokenMask& mask);
   TokenMask Compact(const std::vector<TokenId>& list, std::span<const uint32_t* const> bitmaps);
   std::vector<uint32_t> BitsOf(const TokenMask& mask) const;
 
@@ -118,6 +150,7 @@ class MaskCache {
   std::mutex slice_mutex_;
   absl::flat_hash_map<uint32_t, std::shared_ptr<Slice>> slices_;  // by x; null for none
   std::atomic<size_t> count_ = 0, bytes_ = 0;
+  std::atomic<size_t> promoted_ = 0;
 };
 
 }  // namespace grammask::internal

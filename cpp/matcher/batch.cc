@@ -3,13 +3,14 @@
 // Rows are independent, so a pool fills them in any order; all arguments are checked first, so a
 // refused call has written nothing. The pool lives as long as the object, and no thread is made per
 // call. Tests: tests/matcher/batch_test.cc.
-#include <absl/container/flat_hash_set.h>
-
+#include <algorithm>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "base/thread_pool.h"
 #include "grammask/grammask.h"
+#include "matcher/in_batch.h"
 
 namespace grammask {
 namespace {
@@ -40,8 +41,8 @@ Status BatchGrammarMatcher::FillNextTokenBitmask(std::span<GrammarMatcher* const
     return InvalidArgument("batch fill: rows of " + std::to_string(row_words) +
                            " words overlap at a stride of " + std::to_string(stride_words));
   }
-  absl::flat_hash_set<const GrammarMatcher*> seen;
-  absl::flat_hash_set<int64_t> seen_rows;
+  internal::BatchMarks marks(matchers);
+  std::vector<bool> taken(indices.empty() ? 0 : static_cast<size_t>(std::max<int64_t>(rows, 0)));
   for (size_t i = 0; i < matchers.size(); ++i) {
     const int64_t row = indices.empty() ? static_cast<int64_t>(i) : indices[i];
     if (row < 0 || row >= rows) {
@@ -53,11 +54,14 @@ Status BatchGrammarMatcher::FillNextTokenBitmask(std::span<GrammarMatcher* const
                              " words a row; this matcher's vocabulary needs " +
                              std::to_string(matchers[i]->mask_words()));
     }
-    if (!seen.insert(matchers[i]).second) {
+    if (!marks.Next()) {
       return InvalidArgument(Who(i) + " stands in the batch twice");
     }
-    if (!seen_rows.insert(row).second) {
-      return InvalidArgument(Who(i) + ": row " + std::to_string(row) + " is filled twice");
+    if (!indices.empty()) {
+      if (taken[static_cast<size_t>(row)]) {
+        return InvalidArgument(Who(i) + ": row " + std::to_string(row) + " is filled twice");
+      }
+      taken[static_cast<size_t>(row)] = true;
     }
     if (matchers[i]->HasStopped()) {
       return FailedPrecondition(Who(i) + " has terminated: a stop token was accepted");
@@ -66,6 +70,7 @@ Status BatchGrammarMatcher::FillNextTokenBitmask(std::span<GrammarMatcher* const
   std::mutex mutex;
   Status failure;
   impl_->pool.ForEach(matchers.size(), [&](size_t i) {
+    internal::PrefetchAhead(matchers, i);
     const int64_t row = indices.empty() ? static_cast<int64_t>(i) : indices[i];
     auto filled = matchers[i]->FillNextTokenBitmask(mask + row * stride_words);
     if (!filled.ok()) {

@@ -7,6 +7,8 @@
 // tests/matcher/precompute_test.cc: masks are equal with and without.
 #include <absl/container/flat_hash_set.h>
 
+#include <mutex>
+
 #include "base/thread_pool.h"
 #include "matcher/engine.h"
 
@@ -31,7 +33,10 @@ std::vector<internal::TermId> Reachable(internal::Engine& engine, internal::Term
     for (const auto& edge : e.tokens) add(edge.to);
     for (const auto& edge : e.calls) {
       add(edge.to);
-      add(engine.terms.proc(edge.proc).body);
+      std::unique_lock lock(engine.terms.mutex());
+      const internal::TermId body = engine.terms.BodyOf(edge.proc);
+      lock.unlock();
+      add(body);
     }
   }
   return found;
@@ -39,18 +44,17 @@ std::vector<internal::TermId> Reachable(internal::Engine& engine, internal::Term
 
 }  // namespace
 
-Grammar CompiledGrammar::grammar() const { return impl_->grammar; }
+Grammar CompiledGrammar::grammar() const { return impl_->grammar(); }
 TokenizerInfo CompiledGrammar::tokenizer_info() const { return impl_->tokenizer; }
-std::span<const SchemaWarning> CompiledGrammar::warnings() const {
-  return impl_->grammar.warnings();
-}
+std::span<const SchemaWarning> CompiledGrammar::warnings() const { return impl_->warnings(); }
 size_t CompiledGrammar::memory_size_bytes() const { return impl_->own_bytes; }
 
 CompileStats CompiledGrammar::stats() const {
   CompileStats s;
   s.seconds = impl_->seconds;
-  s.rules = impl_->grammar.grammar()->rule_count();
-  s.nodes = impl_->grammar.grammar()->node_count();
+  const Grammar grammar = impl_->grammar();
+  s.rules = grammar.grammar()->rule_count();
+  s.nodes = grammar.grammar()->node_count();
   auto placed = impl_->Place();
   if (!placed.ok()) return s;
   internal::Engine& engine = *placed->engine;

@@ -6,6 +6,7 @@
 // are not kept. Tests: tests/matcher/compiler_test.cc.
 #include <absl/container/flat_hash_map.h>
 
+#include <charconv>
 #include <chrono>
 #include <condition_variable>
 #include <list>
@@ -13,10 +14,24 @@
 
 #include "base/thread_pool.h"
 #include "matcher/engine.h"
+#include "matcher/saved_grammar.h"
 #include "matcher/sources.h"
 
 namespace grammask {
 namespace {
+
+// What a grammar is compiled from: the options, as a text, and the source. Refers to both.
+struct Key {
+  std::string_view options, source;
+  friend bool operator==(const Key&, const Key&) = default;
+  template <class H>
+  friend H AbslHashValue(H h, const Key& key) {
+    for (std::string_view text : {key.options, key.source}) {
+      h = H::combine(H::combine_contiguous(std::move(h), text.data(), text.size()), text.size());
+    }
+    return h;
+  }
+};
 
 // Least recently used compiled grammars by key. Thread-safe.
 class GrammarCache {
@@ -25,10 +40,11 @@ class GrammarCache {
 
   // The grammar of `key`, from the cache or made by `compile` on this thread.
   template <class Compile>
-  StatusOr<CompiledGrammar> Get(const std::string& key, Compile&& compile) {
+  StatusOr<CompiledGrammar> Get(const Key& key, Compile&& compile) {
+    const size_t hash = index_.hash_function()(key);
     std::unique_lock lock(mutex_);
     while (true) {
-      auto it = index_.find(key);
+      auto it = index_.find(key, hash);
       if (it == index_.end()) break;
       if (it->second->grammar.has_value()) {
         order_.splice(order_.begin(), order_, it->second);
@@ -36,8 +52,8 @@ class GrammarCache {
       }
       ready_.wait(lock);
     }
-    order_.push_front({key, std::nullopt, 0});
-    index_.emplace(key, order_.begin());
+    order_.push_front({std::string(key.options), std::string(key.source), std::nullopt, 0});
+    index_.emplace(order_.front().key(), order_.begin());
     lock.unlock();
     StatusOr<CompiledGrammar> made = compile();
     lock.lock();
@@ -45,7 +61,8 @@ class GrammarCache {
     auto entry = index_.find(key)->second;
     if (made.ok()) {
       entry->grammar = *made;
-      entry->bytes = static_cast<int64_t>(key.size() + made->memory_size_bytes());
+      entry->bytes =
+          static_cast<int64_t>(key.options.size() + key.source.size() + made->memory_size_bytes());
       bytes_ += entry->bytes;
       Evict();
     } else {
@@ -74,14 +91,15 @@ class GrammarCache {
 
  private:
   struct Entry {
-    std::string key;
+    std::string options, source;
     std::optional<CompiledGrammar> grammar;  // empty while it is being made
     int64_t bytes;
+    Key key() const { return {options, source}; }
   };
 
   std::list<Entry>::iterator Erase(std::list<Entry>::iterator it) {
     bytes_ -= it->bytes;
-    index_.erase(it->key);
+    index_.erase(it->key());
     return order_.erase(it);
   }
 
@@ -96,8 +114,8 @@ class GrammarCache {
   const int64_t limit_;
   mutable std::mutex mutex_;
   std::condition_variable ready_;
-  std::list<Entry> order_;  // most recently used first
-  absl::flat_hash_map<std::string, std::list<Entry>::iterator> index_;
+  std::list<Entry> order_;                                      // most recently used first
+  absl::flat_hash_map<Key, std::list<Entry>::iterator> index_;  // keys refer to entries
   int64_t bytes_ = 0;
 };
 
@@ -106,7 +124,12 @@ class KeyBuilder {
  public:
   explicit KeyBuilder(std::string_view kind) : key_(kind) {}
   void Flag(bool on) { key_ += on ? '1' : '0'; }
-  void Number(int64_t value) { key_.append(std::to_string(value)).append(";"); }
+  void Number(int64_t value) {
+    char digits[24];
+    char* end = std::to_chars(digits, digits + sizeof(digits) - 1, value).ptr;
+    *end++ = ';';
+    key_.append(digits, end);
+  }
   void Text(std::string_view text) {
     Number(static_cast<int64_t>(text.size()));
     key_ += text;
@@ -129,7 +152,7 @@ class KeyBuilder {
 };
 
 // Every option has a part.
-std::string SchemaKey(std::string_view schema, const SchemaOptions& o) {
+std::string SchemaKey(const SchemaOptions& o) {
   KeyBuilder key("schema:");
   for (bool flag : {o.any_whitespace, o.strict_mode, o.any_order, o.root_whitespace, o.widen}) {
     key.Flag(flag);
@@ -143,14 +166,12 @@ std::string SchemaKey(std::string_view schema, const SchemaOptions& o) {
   }
   key.Texts(o.registry);
   key.Texts(o.formats);
-  key.Text(schema);
   return key.Take();
 }
 
 // Its warnings are part of it: another schema may have the same texts without any.
-std::string GrammarKey(const Grammar& grammar) {
+std::string WarningsKey(const Grammar& grammar) {
   KeyBuilder key("grammar:");
-  key.Text(grammar.ToString());
   for (const SchemaWarning& w : grammar.warnings()) {
     for (std::string_view text : {w.pointer, w.keyword, w.reason}) key.Text(text);
   }
@@ -168,8 +189,7 @@ struct GrammarCompiler::Impl {
 
   // `place` begins the message of an error that shows only when the grammar is built.
   template <class Parse>
-  StatusOr<CompiledGrammar> Compile(const std::string& key, Parse&& parse,
-                                    std::string_view place = "") {
+  StatusOr<CompiledGrammar> Compile(const Key& key, Parse&& parse, std::string_view place = "") {
     auto compile = [&]() -> StatusOr<CompiledGrammar> {
       const auto start = std::chrono::steady_clock::now();
       hub->CheckBudget(*hub->Current());
@@ -207,33 +227,40 @@ StatusOr<GrammarCompiler> GrammarCompiler::Create(const TokenizerInfo& tokenizer
 
 StatusOr<CompiledGrammar> GrammarCompiler::CompileJsonSchema(std::string_view schema,
                                                              const SchemaOptions& options) {
-  const std::string key = impl_->options.cache_enabled ? SchemaKey(schema, options) : std::string();
+  const std::string key = impl_->options.cache_enabled ? SchemaKey(options) : std::string();
   return impl_->Compile(
-      key, [&] { return Grammar::FromJsonSchema(schema, options, impl_->options.limits); }, "#: ");
+      {key, schema},
+      [&] { return Grammar::FromJsonSchema(schema, options, impl_->options.limits); }, "#: ");
 }
 
 StatusOr<CompiledGrammar> GrammarCompiler::CompileBuiltinJson() {
-  return impl_->Compile("json", []() -> StatusOr<Grammar> { return Grammar::BuiltinJson(); });
+  return impl_->Compile({"json", ""}, []() -> StatusOr<Grammar> { return Grammar::BuiltinJson(); });
 }
 
 StatusOr<CompiledGrammar> GrammarCompiler::CompileRegex(std::string_view regex) {
-  return impl_->Compile("regex:" + std::string(regex),
+  return impl_->Compile({"regex", regex},
                         [&] { return Grammar::FromRegex(regex, impl_->options.limits); });
 }
 
 StatusOr<CompiledGrammar> GrammarCompiler::CompileEbnf(std::string_view ebnf,
                                                        std::string_view root_rule) {
-  std::string key = "ebnf:" + std::string(root_rule);
-  key += '\0';
-  key += ebnf;
-  return impl_->Compile(key, [&] {
+  const std::string key = "ebnf:" + std::string(root_rule);
+  return impl_->Compile({key, ebnf}, [&] {
     return internal::EbnfFor(ebnf, root_rule, &impl_->tokenizer, impl_->options.limits);
   });
 }
 
 StatusOr<CompiledGrammar> GrammarCompiler::CompileGrammar(const Grammar& grammar) {
-  const std::string key = impl_->options.cache_enabled ? GrammarKey(grammar) : std::string();
-  return impl_->Compile(key, [&]() -> StatusOr<Grammar> { return grammar; });
+  std::string key, source;
+  if (impl_->options.cache_enabled) {
+    key = WarningsKey(grammar);
+    source = grammar.ToString();
+  }
+  return impl_->Compile({key, source}, [&]() -> StatusOr<Grammar> { return grammar; });
+}
+
+StatusOr<CompiledGrammar> GrammarCompiler::Load(std::string_view bytes, bool trusted) {
+  return internal::LoadGrammar(bytes, trusted, impl_->tokenizer, impl_->hub);
 }
 
 void GrammarCompiler::ClearCache() { impl_->cache.Clear(); }

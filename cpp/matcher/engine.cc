@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "automaton/build.h"
+#include "matcher/saved_grammar.h"
 
 namespace grammask::internal {
 
@@ -47,6 +48,7 @@ void EngineHub::CheckBudget(Engine& engine) {
   const uint64_t next = engine.generation + 1;
   current_ = NewEngine(next);
   generation_.store(next, std::memory_order_release);
+  engine.Retire();
 }
 
 }  // namespace grammask::internal
@@ -63,16 +65,28 @@ StatusOr<internal::Placed> CompiledGrammar::Impl::Place() {
   }
   std::shared_ptr<internal::Engine> engine = hub->Current();
   const size_t before = engine->term_count();
-  auto root = internal::BuildTerms(*grammar.grammar(), &engine->terms);
+  auto root = saved_ != nullptr ? saved_->Place(engine.get())
+                                : internal::BuildTerms(*grammar_->grammar(), &engine->terms);
   if (!root.ok()) return root.status();
   if (own_bytes == 0) {
     constexpr size_t kBytesPerTerm = sizeof(internal::Term) + 64;
-    own_bytes = sizeof(*this) + grammar.grammar()->memory_bytes() +
+    own_bytes = sizeof(*this) +
+                (saved_ != nullptr ? saved_->bytes() : grammar_->grammar()->memory_bytes()) +
                 (engine->term_count() - before) * kBytesPerTerm;
   }
   const internal::SetId start = engine->sets.Start(*root);
   last_ = {engine, *root, start};
   return internal::Placed{std::move(engine), *root, start};
+}
+
+Grammar CompiledGrammar::Impl::grammar() {
+  std::lock_guard lock(mutex_);
+  if (!grammar_.has_value()) grammar_ = saved_->grammar(hub->limits());
+  return *grammar_;
+}
+
+std::span<const SchemaWarning> CompiledGrammar::Impl::warnings() const {
+  return saved_ != nullptr ? saved_->warnings() : grammar_->warnings();
 }
 
 }  // namespace grammask

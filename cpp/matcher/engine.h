@@ -34,6 +34,9 @@ struct Engine {
 
   size_t memory_bytes();
   size_t term_count();
+  // Whether there is a newer generation: one atomic read.
+  bool retired() const { return retired_.load(std::memory_order_acquire); }
+  void Retire() { retired_.store(true, std::memory_order_release); }
 
   const std::shared_ptr<const Vocab> vocab;
   const uint64_t generation;
@@ -41,6 +44,9 @@ struct Engine {
   TermStore terms;
   SetTable sets;
   MaskCache masks;
+
+ private:
+  std::atomic<bool> retired_ = false;
 };
 
 // The current generation. Thread-safe.
@@ -66,6 +72,8 @@ class EngineHub {
   std::atomic<uint64_t> generation_ = 0;
 };
 
+class SavedGrammar;
+
 // A grammar within one generation, which lives as long as this.
 struct Placed {
   std::shared_ptr<Engine> engine;
@@ -79,12 +87,17 @@ namespace grammask {
 
 struct CompiledGrammar::Impl {
   Impl(Grammar g, TokenizerInfo t, std::shared_ptr<internal::EngineHub> h)
-      : grammar(std::move(g)), tokenizer(std::move(t)), hub(std::move(h)) {}
+      : tokenizer(std::move(t)), hub(std::move(h)), grammar_(std::move(g)) {}
+  Impl(std::shared_ptr<const internal::SavedGrammar> s, TokenizerInfo t,
+       std::shared_ptr<internal::EngineHub> h)
+      : tokenizer(std::move(t)), hub(std::move(h)), saved_(std::move(s)) {}
 
   // Places the grammar in the current generation, unless it is there already.
   StatusOr<internal::Placed> Place();
+  // Read from its text when it is first asked for, where this was loaded.
+  Grammar grammar();
+  std::span<const SchemaWarning> warnings() const;
 
-  const Grammar grammar;
   const TokenizerInfo tokenizer;
   const std::shared_ptr<internal::EngineHub> hub;
   double seconds = 0;
@@ -99,6 +112,8 @@ struct CompiledGrammar::Impl {
   };
   std::mutex mutex_;
   std::optional<LastPlace> last_;
+  const std::shared_ptr<const internal::SavedGrammar> saved_;  // what it is placed from, or null
+  std::optional<Grammar> grammar_;                             // always set where saved_ is null
 };
 
 }  // namespace grammask

@@ -1,18 +1,22 @@
 // Tokens in, parser sets and masks out: the state of one output.
 //
-// A matcher is its history: for every accepted step the set it led to and what was accepted. So
-// rollback is a resize and fork a copy; a mask is asked of the mask cache for the last set, and the
-// stop tokens are added where the text may end. When the compiler's tables move on to a new
-// generation, the history is replayed there, and the ids of sets change while their meaning does
-// not. Cost: accepting a known token some 3 ns a byte, a known mask a copy.
-// Tests: tests/matcher/matcher_test.cc, tests/exhaustive.
+// A matcher is the set that its text led to and its history, which forks share. A mask is asked of
+// the mask cache for the set, and the stop tokens are added where the text may end. When the
+// compiler's tables move on to a new generation, the history is replayed there, and the ids of sets
+// change while their meaning does not. Cost: accepting a known token some 10 ns and 5 ns a byte, a
+// known mask a copy, a fork two counts. Tests: tests/matcher/matcher_test.cc, long_output_test.cc,
+// tests/exhaustive.
 #include <algorithm>
+#include <atomic>
 
 #include "base/utf8.h"
 #include "matcher/engine.h"
+#include "matcher/history.h"
+#include "matcher/in_batch.h"
 
 namespace grammask {
 
+using internal::History;
 using internal::Placed;
 using internal::SetId;
 
@@ -24,70 +28,88 @@ constexpr size_t kMaxJumpForward = 1 << 16;  // bytes
 }  // namespace
 
 struct GrammarMatcher::Impl {
-  // What was accepted: a token, or (kString) a byte string.
-  struct Step {
-    SetId set;      // afterwards
-    int32_t token;  // kString: see strings
+  // What forks have in common. Never changed while shared.
+  struct Common {
+    Common(CompiledGrammar c, Placed p) : compiled(std::move(c)), placed(std::move(p)) {}
+
+    std::atomic<uint32_t> refs = 1;
+    CompiledGrammar compiled;
+    Placed placed;
+    std::vector<int32_t> own_stop_tokens;               // where they are not the tokenizer's
+    const std::vector<int32_t>* stop_tokens = nullptr;  // sorted
+    bool terminate_without_stop_token = false;
   };
-  static constexpr int32_t kString = -1;
 
-  CompiledGrammar compiled;
-  Placed placed;
-  std::vector<Step> steps;
-  std::vector<std::string> strings;  // of the steps with kString, in order
-  std::vector<int32_t> stop_tokens;  // sorted
-  bool terminate_without_stop_token = false;
-  bool stopped = false;           // the last step was a stop token
-  size_t until_budget_check = 1;  // steps; the first step looks, so that short outputs do too
+  explicit Impl(Common* c) : common(c), engine(c->placed.engine.get()), set(c->placed.start) {}
+  Impl(const Impl& other) = default;  // after which common has a reference more: see Fork
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() {
+    if (common->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete common;
+  }
 
-  explicit Impl(CompiledGrammar c) : compiled(std::move(c)) {}
+  Common* common;
+  internal::Engine* engine;  // that of `common`
+  SetId set;                 // after the history
+  bool stopped = false;      // the last step was a stop token
+  bool in_batch = false;     // stands in a batch call
+  // Steps until the next look at the memory budget. The first step looks, so that short outputs do.
+  uint32_t until_budget_check = 1;
+  History history;
 
-  internal::Engine& engine() const { return *placed.engine; }
-  SetId current() const { return steps.empty() ? placed.start : steps.back().set; }
-  bool accepting() const { return engine().sets.set(current()).accepting; }
-  bool is_stop(int32_t token) const { return std::ranges::binary_search(stop_tokens, token); }
+  bool accepting() const { return engine->sets.set(set).accepting; }
+  bool is_stop(int32_t token) const {
+    return std::ranges::binary_search(*common->stop_tokens, token);
+  }
+  bool may_stop() const { return accepting() && !common->terminate_without_stop_token; }
 
-  SetId After(SetId set, int32_t token) const {
-    const internal::Vocab& vocab = *engine().vocab;
+  SetId After(SetId from, int32_t token) const {
+    const internal::Vocab& vocab = *engine->vocab;
     std::optional<std::string_view> text;
     if (vocab.is_text(token)) text = vocab.bytes(token);
-    return engine().sets.StepToken(set, token, text, text.has_value());
+    return engine->sets.StepToken(from, token, text, text.has_value());
+  }
+  // A step of the history once more. A stop token leads nowhere.
+  SetId Again(SetId from, int32_t token, std::string_view text) const {
+    if (token == History::kText) return engine->sets.Run(from, text);
+    return is_stop(token) ? from : After(from, token);
+  }
+  void Truncate(size_t size) {
+    set = history.Truncate(
+        size, common->placed.start,
+        [this](SetId from, int32_t token, std::string_view t) { return Again(from, token, t); });
+    stopped = false;
   }
 
   // Moves to the current generation of tables when there is a newer one.
   void Follow() {
-    if (is_behind()) Replay();
-    if (--until_budget_check == 0) {
+    if (engine->retired()) [[unlikely]]
+      Replay();
+    if (--until_budget_check == 0) [[unlikely]] {
       until_budget_check = kBudgetInterval;
-      compiled.impl()->hub->CheckBudget(engine());
-      if (is_behind()) Replay();
+      common->compiled.impl()->hub->CheckBudget(*engine);
+      if (engine->retired()) Replay();
     }
   }
-  bool is_behind() const { return placed.engine->generation != compiled.impl()->hub->generation(); }
 
   void Replay() {
-    auto moved = compiled.impl()->Place();
+    auto moved = common->compiled.impl()->Place();
     if (!moved.ok()) return;  // it was placed before: only a bound can be in the way; stay
-    const Placed old = std::exchange(placed, std::move(moved).value());
-    const size_t before = engine().memory_bytes();
-    std::vector<Step> replayed;
-    replayed.reserve(steps.capacity());
-    size_t next_string = 0;
-    SetId set = placed.start;
-    for (size_t i = 0; i < steps.size(); ++i) {
-      const Step& step = steps[i];
-      if (step.token == kString) {
-        set = engine().sets.Run(set, strings[next_string++]);
-      } else if (!(stopped && i + 1 == steps.size())) {
-        set = After(set, step.token);
-      }
-      replayed.push_back({set, step.token});
-    }
-    steps = std::move(replayed);
+    auto* next = new Common(common->compiled, std::move(moved).value());
+    next->own_stop_tokens = common->own_stop_tokens;
+    next->stop_tokens =
+        common->own_stop_tokens.empty() ? common->stop_tokens : &next->own_stop_tokens;
+    next->terminate_without_stop_token = common->terminate_without_stop_token;
+    if (common->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete common;
+    common = next;
+    engine = next->placed.engine.get();
+    const size_t before = engine->memory_bytes();
+    set = history.Replay(next->placed.start, [this](SetId from, int32_t token, std::string_view t) {
+      return Again(from, token, t);
+    });
     // Room for what is in use and as much again, so that matchers that alone are over the budget
     // do not move at every look.
-    const size_t after = engine().memory_bytes();
-    if (after > before) engine().budget += 2 * (after - before);
+    const size_t after = engine->memory_bytes();
+    if (after > before) engine->budget += 2 * (after - before);
   }
 };
 
@@ -98,8 +120,6 @@ GrammarMatcher::~GrammarMatcher() = default;
 
 StatusOr<GrammarMatcher> GrammarMatcher::Create(const CompiledGrammar& grammar,
                                                 const MatcherOptions& options) {
-  auto impl = std::make_unique<Impl>(grammar);
-  impl->terminate_without_stop_token = options.terminate_without_stop_token;
   const TokenizerInfo& tokenizer = grammar.impl()->tokenizer;
   if (options.override_stop_tokens.has_value()) {
     if (options.override_stop_tokens->empty()) {
@@ -112,30 +132,35 @@ StatusOr<GrammarMatcher> GrammarMatcher::Create(const CompiledGrammar& grammar,
                                std::to_string(tokenizer.vocab_size()) + " tokens");
       }
     }
-    impl->stop_tokens = *options.override_stop_tokens;
-  } else {
-    impl->stop_tokens = tokenizer.stop_token_ids();
   }
-  std::ranges::sort(impl->stop_tokens);
-  impl->stop_tokens.erase(std::unique(impl->stop_tokens.begin(), impl->stop_tokens.end()),
-                          impl->stop_tokens.end());
-  GM_ASSIGN_OR_RETURN(impl->placed, grammar.impl()->Place());
-  return GrammarMatcher(std::move(impl));
+  GM_ASSIGN_OR_RETURN(Placed placed, grammar.impl()->Place());
+  auto* common = new Impl::Common(grammar, std::move(placed));
+  common->terminate_without_stop_token = options.terminate_without_stop_token;
+  common->stop_tokens = &tokenizer.stop_token_ids();
+  if (options.override_stop_tokens.has_value()) {
+    std::vector<int32_t>& own = common->own_stop_tokens;
+    own = *options.override_stop_tokens;
+    std::ranges::sort(own);
+    own.erase(std::unique(own.begin(), own.end()), own.end());
+    common->stop_tokens = &own;
+  }
+  return GrammarMatcher(std::make_unique<Impl>(common));
 }
 
 bool GrammarMatcher::AcceptToken(int32_t token) {
   Impl& m = *impl_;
-  if (m.stopped || token < 0 || token >= m.engine().vocab->size()) return false;
+  if (m.stopped || token < 0 || token >= m.engine->vocab->size()) return false;
   m.Follow();
   if (m.is_stop(token)) {
-    if (m.terminate_without_stop_token || !m.accepting()) return false;
-    m.steps.push_back({m.current(), token});
+    if (!m.may_stop()) return false;
+    m.history.Push(token, m.set);
     m.stopped = true;
     return true;
   }
-  const SetId next = m.After(m.current(), token);
+  const SetId next = m.After(m.set, token);
   if (next == internal::SetTable::Dead()) return false;
-  m.steps.push_back({next, token});
+  m.history.Push(token, next);
+  m.set = next;
   return true;
 }
 
@@ -143,18 +168,18 @@ bool GrammarMatcher::AcceptString(std::string_view bytes) {
   Impl& m = *impl_;
   if (m.stopped) return false;
   m.Follow();
-  const SetId next = m.engine().sets.Run(m.current(), bytes);
+  const SetId next = m.engine->sets.Run(m.set, bytes);
   if (next == internal::SetTable::Dead()) return false;
-  m.steps.push_back({next, Impl::kString});
-  m.strings.emplace_back(bytes);
+  m.history.PushText(bytes, next);
+  m.set = next;
   return true;
 }
 
 size_t GrammarMatcher::MatchingPrefix(std::string_view bytes) const {
   if (impl_->stopped) return 0;
-  SetId set = impl_->current();
+  SetId set = impl_->set;
   for (size_t i = 0; i < bytes.size(); ++i) {
-    set = impl_->engine().sets.Step(set, static_cast<uint8_t>(bytes[i]));
+    set = impl_->engine->sets.Step(set, static_cast<uint8_t>(bytes[i]));
     if (set == internal::SetTable::Dead()) return i;
   }
   return bytes.size();
@@ -169,20 +194,21 @@ StatusOr<bool> GrammarMatcher::FillNextTokenBitmask(int32_t* row) {
   }
   m.Follow();
   auto* words = reinterpret_cast<uint32_t*>(row);
-  m.engine().masks.Fill(m.current(), words);
-  const bool may_stop = m.accepting() && !m.terminate_without_stop_token;
-  for (int32_t t : m.stop_tokens) {
+  m.engine->masks.Fill(m.set, words);
+  const bool may_stop = m.may_stop();
+  for (int32_t t : *m.common->stop_tokens) {
     const uint32_t bit = uint32_t{1} << (static_cast<uint32_t>(t) & 31);
     uint32_t& word = words[static_cast<uint32_t>(t) >> 5];
     word = may_stop ? word | bit : word & ~bit;
   }
-  // All tokens allowed? Almost never: the first words tell.
-  const int size = m.engine().vocab->size();
-  for (int w = 0; w < size / 32; ++w) {
+  // All tokens allowed? Almost never: the last words, which were just written, tell.
+  const int size = m.engine->vocab->size();
+  const int tail = size % 32;
+  if (tail != 0 && words[size / 32] != (uint32_t{1} << tail) - 1) return true;
+  for (int w = size / 32; w-- > 0;) {
     if (words[w] != UINT32_MAX) return true;
   }
-  const int tail = size % 32;
-  return tail != 0 && words[size / 32] != (uint32_t{1} << tail) - 1;
+  return false;
 }
 
 StatusOr<std::string> GrammarMatcher::FindJumpForwardString() {
@@ -193,12 +219,12 @@ StatusOr<std::string> GrammarMatcher::FindJumpForwardString() {
   }
   m.Follow();
   std::string forced;
-  SetId set = m.current();
+  SetId set = m.set;
   while (forced.size() < kMaxJumpForward) {
-    const std::optional<uint8_t> byte = m.engine().sets.ForcedByte(set);
+    const std::optional<uint8_t> byte = m.engine->sets.ForcedByte(set);
     if (!byte.has_value()) break;
     forced.push_back(static_cast<char>(*byte));
-    set = m.engine().sets.Step(set, *byte);
+    set = m.engine->sets.Step(set, *byte);
   }
   // Whole characters only: none when the text so far ends inside one.
   if (!forced.empty() && (static_cast<uint8_t>(forced[0]) & 0xC0) == 0x80) return std::string();
@@ -208,26 +234,19 @@ StatusOr<std::string> GrammarMatcher::FindJumpForwardString() {
 
 Status GrammarMatcher::Rollback(int steps) {
   Impl& m = *impl_;
-  if (steps < 0 || static_cast<size_t>(steps) > m.steps.size()) {
+  const size_t size = m.history.size();
+  if (steps < 0 || static_cast<size_t>(steps) > size) {
     return OutOfRange("cannot roll back " + std::to_string(steps) + " steps: the history has " +
-                      std::to_string(m.steps.size()));
+                      std::to_string(size));
   }
-  if (steps == 0) return {};
-  m.stopped = false;
-  for (int i = 0; i < steps; ++i) {
-    if (m.steps.back().token == Impl::kString) m.strings.pop_back();
-    m.steps.pop_back();
-  }
+  if (steps > 0) m.Truncate(size - static_cast<size_t>(steps));
   return {};
 }
 
-void GrammarMatcher::Reset() {
-  impl_->steps.clear();
-  impl_->strings.clear();
-  impl_->stopped = false;
-}
+void GrammarMatcher::Reset() { impl_->Truncate(0); }
 
 GrammarMatcher GrammarMatcher::Fork() const {
+  impl_->common->refs.fetch_add(1, std::memory_order_relaxed);
   auto copy = std::make_unique<Impl>(*impl_);
   copy->until_budget_check = 1;
   return GrammarMatcher(std::move(copy));
@@ -236,32 +255,70 @@ GrammarMatcher GrammarMatcher::Fork() const {
 bool GrammarMatcher::HasStopped() const { return impl_->stopped; }
 
 bool GrammarMatcher::IsTerminated() const {
-  return impl_->terminate_without_stop_token ? impl_->accepting() : impl_->stopped;
+  return impl_->common->terminate_without_stop_token ? impl_->accepting() : impl_->stopped;
 }
 
 bool GrammarMatcher::IsCompleted() const { return impl_->stopped || impl_->accepting(); }
 
 uint64_t GrammarMatcher::ShortestCompletionBytes() const {
-  return impl_->engine().sets.ShortestCompletion(impl_->current());
+  return impl_->engine->sets.ShortestCompletion(impl_->set);
 }
 
 std::optional<uint64_t> GrammarMatcher::ShortestCompletionAfter(int32_t token) const {
   const Impl& m = *impl_;
-  if (m.stopped || token < 0 || token >= m.engine().vocab->size()) return std::nullopt;
+  if (m.stopped || token < 0 || token >= m.engine->vocab->size()) return std::nullopt;
   if (m.is_stop(token)) {
-    const bool may_stop = m.accepting() && !m.terminate_without_stop_token;
-    return may_stop ? std::optional<uint64_t>(0) : std::nullopt;
+    return m.may_stop() ? std::optional<uint64_t>(0) : std::nullopt;
   }
-  const SetId next = m.After(m.current(), token);
+  const SetId next = m.After(m.set, token);
   if (next == internal::SetTable::Dead()) return std::nullopt;
-  return m.engine().sets.ShortestCompletion(next);
+  return m.engine->sets.ShortestCompletion(next);
 }
 
-int GrammarMatcher::vocab_size() const { return impl_->engine().vocab->size(); }
+int GrammarMatcher::vocab_size() const { return impl_->engine->vocab->size(); }
 int GrammarMatcher::mask_words() const { return GetBitmaskSize(vocab_size()); }
-int GrammarMatcher::history_size() const { return static_cast<int>(impl_->steps.size()); }
-const std::vector<int32_t>& GrammarMatcher::stop_token_ids() const { return impl_->stop_tokens; }
-CompiledGrammar GrammarMatcher::compiled_grammar() const { return impl_->compiled; }
+int GrammarMatcher::history_size() const { return static_cast<int>(impl_->history.size()); }
+const std::vector<int32_t>& GrammarMatcher::stop_token_ids() const {
+  return *impl_->common->stop_tokens;
+}
+CompiledGrammar GrammarMatcher::compiled_grammar() const { return impl_->common->compiled; }
+
+namespace internal {
+
+bool BatchMarks::Next() {
+  GrammarMatcher::Impl& m = *matchers_[marked_]->impl();
+  if (m.in_batch) return false;
+  m.in_batch = true;
+  ++marked_;
+  return true;
+}
+
+BatchMarks::~BatchMarks() {
+  for (GrammarMatcher* m : matchers_.first(marked_)) m->impl()->in_batch = false;
+}
+
+void PrefetchAhead(std::span<GrammarMatcher* const> matchers, size_t i) {
+  // Each distance reads what the one before has fetched.
+  if (i + 4 < matchers.size()) {
+    const GrammarMatcher::Impl& m = *matchers[i + 4]->impl();
+    __builtin_prefetch(&m.engine->sets.set(m.set));
+  }
+  if (i + 3 < matchers.size()) {
+    const GrammarMatcher::Impl& m = *matchers[i + 3]->impl();
+    __builtin_prefetch(m.engine->sets.set(m.set).attachment.load(std::memory_order_relaxed));
+  }
+  if (i + 2 < matchers.size()) {
+    const GrammarMatcher::Impl& m = *matchers[i + 2]->impl();
+    const auto* mask = static_cast<const TokenMask*>(
+        m.engine->sets.set(m.set).attachment.load(std::memory_order_acquire));
+    if (mask != nullptr) {
+      __builtin_prefetch(mask->bitmap);
+      __builtin_prefetch(mask->list.data());
+    }
+  }
+}
+
+}  // namespace internal
 
 int GetBitmaskSize(int vocab_size) { return vocab_size / 32 + (vocab_size % 32 > 0 ? 1 : 0); }
 

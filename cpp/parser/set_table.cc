@@ -316,7 +316,7 @@ const SetBody& SetTable::MakeBodyLocked(SetId id) {
     const Item item = items[i];
     const Expansion& e = terms_.ExpandLocked(item.term);
     for (const CallEdge& call : e.calls) {
-      const TermId body = terms_.proc(call.proc).body;
+      const TermId body = terms_.BodyOf(call.proc);
       if (call.to == TermStore::Empty()) {
         unique.Add({body, item.ret});
       } else {

@@ -48,6 +48,9 @@ const char* ClassName(StatusCode code, Source source) {
       return "SchemaError";
     case Source::kTokenizer:
       return "TokenizerError";
+    case Source::kSaved:
+      return code == StatusCode::kUnsupported ? "DeserializeVersionError"
+                                              : "DeserializeFormatError";
   }
   return "GrammaskError";
 }

@@ -13,7 +13,7 @@ namespace grammask::python {
 
 // What a call reads: chooses the class of its errors. Over a bound of Limits the class is
 // LimitError whatever was read.
-enum class Source { kArgument, kGrammar, kRegex, kSchema, kTokenizer };
+enum class Source { kArgument, kGrammar, kRegex, kSchema, kTokenizer, kSaved };
 
 [[noreturn]] void Raise(const Status& status, Source source);
 

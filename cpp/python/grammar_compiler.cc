@@ -51,14 +51,11 @@ CompiledGrammar WithoutGil(Source source, const Compile& compile) {
   return ValueOrRaise(std::move(compiled), source);
 }
 
-CompiledGrammar CompileJsonSchema(GrammarCompiler& compiler, py::handle schema, bool any_whitespace,
-                                  std::optional<int> indent, py::handle separators,
-                                  bool strict_mode, std::optional<int> max_whitespace_cnt,
-                                  bool any_order, py::handle registry, py::handle formats,
-                                  py::handle on_unsupported, bool root_whitespace) {
+CompiledGrammar CompileJsonSchema(GrammarCompiler& compiler, const py::args& args,
+                                  const py::kwargs& kwargs) {
+  py::handle schema;
   const SchemaOptions options =
-      MakeSchemaOptions({any_whitespace, indent, separators, strict_mode, max_whitespace_cnt,
-                         any_order, registry, formats, on_unsupported, root_whitespace});
+      MakeSchemaOptions(ReadSchemaCall("compile_json_schema", args, kwargs, &schema));
   std::string text(StrView(SchemaText(schema), "schema"));
   return WithoutGil(Source::kSchema, [&] { return compiler.CompileJsonSchema(text, options); });
 }
@@ -101,12 +98,7 @@ Thread-safe; compile calls release the GIL, and concurrent requests for one text
 
 void BindCompileMethods(py::class_<GrammarCompiler>& type) {
   type.def(
-      "compile_json_schema", &CompileJsonSchema, py::arg("schema"), py::kw_only(),
-      py::arg("any_whitespace") = true, py::arg("indent") = py::none(),
-      py::arg("separators") = py::none(), py::arg("strict_mode") = true,
-      py::arg("max_whitespace_cnt") = py::none(), py::arg("any_order") = false,
-      py::arg("registry") = py::none(), py::arg("formats") = py::none(),
-      py::arg("on_unsupported") = "error", py::arg("root_whitespace").noconvert() = false,
+      "compile_json_schema", &CompileJsonSchema,
       R"(compile_json_schema(self, schema, *, any_whitespace=True, indent=None, separators=None,
 strict_mode=True, max_whitespace_cnt=None, any_order=False, registry=None, formats=None,
 on_unsupported='error', root_whitespace=False)

@@ -20,4 +20,5 @@ PYBIND11_MODULE(_core, m) {
   grammask::python::BindGrammarMatcher(m);
   grammask::python::BindBatchGrammarMatcher(m);
   grammask::python::BindApply(m);
+  grammask::python::BindSaving(m);
 }

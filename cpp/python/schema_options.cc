@@ -5,8 +5,11 @@
 // JSON text. Tested by tests/python/test_schema_options.py.
 #include "python/schema_options.h"
 
+#include <pybind11/stl.h>
+
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "python/convert.h"
@@ -56,6 +59,7 @@ std::map<std::string, std::string> Formats(py::handle object) {
 }
 
 bool Widen(py::handle object) {
+  if (!object) return false;
   const std::string_view text = StrView(object, "on_unsupported");
   if (text != "error" && text != "widen") {
     RaiseArgument("on_unsupported is " + py::repr(object).cast<std::string>() +
@@ -75,7 +79,74 @@ std::optional<std::pair<std::string, std::string>> Separators(py::handle object)
       std::string(StrView(PySequence_Fast_GET_ITEM(object.ptr(), 1), "separators[1]")));
 }
 
+// What pybind11 takes for a T.
+template <class T>
+T Value(py::handle value, const char* name, const char* expected, bool convert = true) {
+  py::detail::make_caster<T> caster;
+  if (!caster.load(value, convert)) RaiseType(name, expected, value);
+  return py::detail::cast_op<T>(caster);
+}
+
+constexpr char kInt[] = "None or an int";
+
+// False where there is no such argument.
+bool Read(std::string_view name, py::handle value, SchemaArguments* a) {
+  if (name == "any_whitespace") {
+    a->any_whitespace = Value<bool>(value, "any_whitespace", "a bool");
+  } else if (name == "strict_mode") {
+    a->strict_mode = Value<bool>(value, "strict_mode", "a bool");
+  } else if (name == "any_order") {
+    a->any_order = Value<bool>(value, "any_order", "a bool");
+  } else if (name == "indent") {
+    a->indent = Value<std::optional<int>>(value, "indent", kInt);
+  } else if (name == "separators") {
+    a->separators = value;
+  } else if (name == "max_whitespace_cnt") {
+    a->max_whitespace_cnt = Value<std::optional<int>>(value, "max_whitespace_cnt", kInt);
+  } else if (name == "registry") {
+    a->registry = value;
+  } else if (name == "formats") {
+    a->formats = value;
+  } else if (name == "on_unsupported") {
+    a->on_unsupported = value;
+  } else if (name == "root_whitespace") {
+    a->root_whitespace = Value<bool>(value, "root_whitespace", "a bool", /*convert=*/false);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+SchemaArguments ReadSchemaCall(const char* function, const py::args& args, const py::kwargs& kwargs,
+                               py::handle* schema) {
+  const Py_ssize_t given = PyTuple_GET_SIZE(args.ptr());
+  if (given > 1) {
+    PyErr_Format(PyExc_TypeError,
+                 "%s() takes 1 positional argument, the schema, but %zd were given", function,
+                 given);
+    throw py::error_already_set();
+  }
+  *schema = given == 1 ? PyTuple_GET_ITEM(args.ptr(), 0) : nullptr;
+  SchemaArguments arguments;
+  PyObject *key = nullptr, *value = nullptr;
+  for (Py_ssize_t at = 0; PyDict_Next(kwargs.ptr(), &at, &key, &value) != 0;) {
+    const std::string_view name = StrView(key, "each keyword");
+    if (name == "schema" && !*schema) {
+      *schema = value;
+    } else if (!Read(name, value, &arguments)) {
+      PyErr_Format(PyExc_TypeError, "%s() got an unexpected or a second argument %R", function,
+                   key);
+      throw py::error_already_set();
+    }
+  }
+  if (!*schema) {
+    PyErr_Format(PyExc_TypeError, "%s() misses its argument: schema", function);
+    throw py::error_already_set();
+  }
+  return arguments;
+}
 
 SchemaOptions MakeSchemaOptions(const SchemaArguments& a) {
   SchemaOptions options;

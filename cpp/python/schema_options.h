@@ -14,17 +14,22 @@ namespace grammask::python {
 
 // The arguments as Python gave them.
 struct SchemaArguments {
-  bool any_whitespace;
+  bool any_whitespace = true;
   std::optional<int> indent;
-  pybind11::handle separators;
-  bool strict_mode;
+  pybind11::handle separators = Py_None;
+  bool strict_mode = true;
   std::optional<int> max_whitespace_cnt;
-  bool any_order;
-  pybind11::handle registry;
-  pybind11::handle formats;
-  pybind11::handle on_unsupported;
-  bool root_whitespace;
+  bool any_order = false;
+  pybind11::handle registry = Py_None;
+  pybind11::handle formats = Py_None;
+  pybind11::handle on_unsupported;  // null: "error"
+  bool root_whitespace = false;
 };
+
+// Reads a call of `function`(schema, *, the above). It is called for each request, and pybind11
+// would look for each name there is. TypeError for an unknown name or a wrong type.
+SchemaArguments ReadSchemaCall(const char* function, const pybind11::args& args,
+                               const pybind11::kwargs& kwargs, pybind11::handle* schema);
 
 // Errors: TypeError, or GrammaskError (a ValueError) for a value out of range.
 SchemaOptions MakeSchemaOptions(const SchemaArguments& arguments);

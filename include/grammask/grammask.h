@@ -128,6 +128,18 @@ struct CompileStats {
   std::optional<uint64_t> shortest_bytes;  // length of the shortest text; always set once compiled
 };
 
+struct SaveOptions {
+  bool masks = true;  // the level-1 masks that exist too: what Precompute and use have made
+};
+
+struct LoadOptions {
+  // Whether the file is known to come from Serialize, unchanged: only then its masks and the
+  // lengths in it are believed. They cannot be checked, and a compiler's grammars share them. Of
+  // any other file everything is found out anew but the grammar itself, and its masks are left out.
+  bool trusted = false;
+  Limits limits;
+};
+
 // A grammar made ready for one vocabulary. A handle; thread-safe: many matchers, on many threads.
 class CompiledGrammar {
  public:
@@ -141,6 +153,16 @@ class CompiledGrammar {
   // Returns how many were computed. Calls progress(done, found so far) now and then.
   size_t Precompute(int threads, size_t max_states,
                     const std::function<void(size_t, size_t)>& progress = nullptr) const;
+
+  // The grammar as bytes, for Deserialize or GrammarCompiler::Load: with a version, a checksum and
+  // the digest of the vocabulary. kUnsupported where a file cannot hold it (see docs/python.md).
+  StatusOr<std::string> Serialize(const SaveOptions& options = {}) const;
+  // Reads what Serialize wrote; `bytes` may be anything. A compiler of its own is made for it.
+  // Errors: kInvalidArgument (no saved grammar; damaged, with the place; of another vocabulary),
+  // kUnsupported (another format version), kResourceExhausted (over a bound of Limits).
+  static StatusOr<CompiledGrammar> Deserialize(std::string_view bytes,
+                                               const TokenizerInfo& tokenizer,
+                                               const LoadOptions& options = {});
 
   struct Impl;
   const std::shared_ptr<Impl>& impl() const { return impl_; }
@@ -169,6 +191,9 @@ class GrammarCompiler {
   StatusOr<CompiledGrammar> CompileRegex(std::string_view regex);
   StatusOr<CompiledGrammar> CompileEbnf(std::string_view ebnf, std::string_view root_rule = "root");
   StatusOr<CompiledGrammar> CompileGrammar(const Grammar& grammar);
+  // CompiledGrammar::Deserialize into this compiler's tables, under its limits: states and masks
+  // are shared with all its grammars. Not cached.
+  StatusOr<CompiledGrammar> Load(std::string_view bytes, bool trusted = false);
   void ClearCache();
   int64_t cache_size_bytes() const;
   int64_t cache_limit_bytes() const;

@@ -31,6 +31,7 @@ from ._core import (
     GrammarMatcher,
     TokenizerInfo,
     VocabType,
+    get_serialization_version,
 )
 from ._schema_warning import SchemaWarning
 from .bitmask import (
@@ -40,8 +41,11 @@ from .bitmask import (
     reset_token_bitmask,
 )
 from .exception import (
+    DeserializeFormatError,
+    DeserializeVersionError,
     GrammarError,
     GrammaskError,
+    InvalidJSONError,
     LimitError,
     RegexError,
     SchemaError,
@@ -53,11 +57,14 @@ __version__ = "0.1.0"
 __all__ = [
     "BatchGrammarMatcher",
     "CompiledGrammar",
+    "DeserializeFormatError",
+    "DeserializeVersionError",
     "Grammar",
     "GrammarCompiler",
     "GrammarError",
     "GrammarMatcher",
     "GrammaskError",
+    "InvalidJSONError",
     "LimitError",
     "RegexError",
     "SchemaError",
@@ -69,6 +76,7 @@ __all__ = [
     "apply_token_bitmask_inplace",
     "exception",
     "get_bitmask_shape",
+    "get_serialization_version",
     "reset_token_bitmask",
 ]
 

@@ -43,13 +43,29 @@ class TokenizerError(GrammaskError):
     """A tokenizer or vocabulary was refused."""
 
 
+class DeserializeFormatError(GrammaskError):
+    """What was to be loaded is no saved object of this kind, is damaged, or is of another
+    vocabulary."""
+
+
+class DeserializeVersionError(GrammaskError):
+    """What was to be loaded was saved in another version of the format."""
+
+
+class InvalidJSONError(GrammaskError):
+    """What was to be loaded is no JSON text."""
+
+
 class LimitError(GrammarError):
     """A bound on time or memory was hit; the message names it."""
 
 
 __all__ = [
+    "DeserializeFormatError",
+    "DeserializeVersionError",
     "GrammarError",
     "GrammaskError",
+    "InvalidJSONError",
     "LimitError",
     "RegexError",
     "SchemaError",

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
+#include <algorithm>
 #include <vector>
 
 namespace grammask::internal {
@@ -37,6 +37,16 @@ TEST(BitmapStore, RunsUnionsAndContentMeet) {
   EXPECT_EQ(store.Union(one_way), bitmap);
   EXPECT_EQ(store.Union(other_way), bitmap);
   EXPECT_GT(store.memory_bytes(), bytes);
+}
+
+TEST(BitmapStore, ListsAreKeptOnce) {
+  const std::vector<TokenId> tokens = Tokens();
+  BitmapStore store(7, tokens);
+  const std::vector<TokenId> given = {5, 3, 9};
+  const auto list = store.List(given);
+  EXPECT_TRUE(std::ranges::equal(list, given));
+  EXPECT_EQ(store.List(std::vector<TokenId>{5, 3, 9}).data(), list.data());
+  EXPECT_NE(store.List(std::vector<TokenId>{5, 3}).data(), list.data());
 }
 
 TEST(BitmapStore, ManyRunsGoByContent) {

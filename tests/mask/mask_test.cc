@@ -591,6 +591,32 @@ TEST(Mask, SlicesServeAllCachesOfAStore) {
   }
 }
 
+// After some fills a long list becomes a bitmap, for so many sets and no more.
+TEST(Mask, SetsThatAreFilledOften) {
+  std::vector<std::string> tokens = {"\"", "a", "b", "\\"};
+  for (int i = 0; i < 200; ++i) tokens.push_back("\"," + std::to_string(i));
+  for (int i = 0; i < 2000; ++i) tokens.push_back("a" + std::to_string(i));
+  MaskWorld w(MakeVocab(tokens));
+  size_t long_lists = 0, bitmaps = 0;
+  for (int kind = 0; kind < 300; ++kind) {
+    const SetId start = w.Start([&](GrammarBuilder& b) {
+      const RuleId text = b.AddRule("text");
+      b.SetBody(text, b.Sequence({b.Bytes("\""), b.Star(b.JsonClass(CodePointSet::All())),
+                                  b.Bytes("\"")}));
+      return b.Sequence({b.Rule(text), b.Bytes(","),
+                         b.Repeat(b.Class(CodePointSet{{'0', '9'}}), 1, kUnbounded),
+                         b.Bytes("," + std::to_string(kind))});
+    });
+    const SetId set = w.sets().Run(start, "\"b");
+    const std::vector<TokenId> expected = AllowedByTrying(&w.sets(), w.vocab(), set);
+    long_lists += w.masks().OfSet(set).list.size() >= 100;
+    for (int i = 0; i < 40; ++i) ASSERT_EQ(w.Filled(set), expected) << kind << ' ' << i;
+    bitmaps += w.masks().OfSet(set).list.empty();
+  }
+  EXPECT_EQ(long_lists, 300u);
+  EXPECT_EQ(bitmaps, 256u);
+}
+
 TEST(Mask, SeveralThreadsFillFromOneCache) {
   const auto vocab = MakeVocab(WordTokens());
   auto grammar = [] {

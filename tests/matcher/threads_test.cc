@@ -2,9 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <iterator>
+#include <mutex>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/code_point_set.h"
@@ -121,6 +125,108 @@ TEST(Threads, ForksRunAtOnce) {
   }
   for (std::thread& t : threads) t.join();
   EXPECT_EQ(wrong, 0);
+}
+
+// Requests as a server has them: compiled from a small cache, forked on one thread and followed on
+// another, filled in batches, rolled back far, while tables are thrown away again and again.
+class Server {
+ public:
+  Server() : compiler_(MakeCompiler(Tokenizer(), Options())) {
+    GrammarCompiler alone = MakeCompiler(Tokenizer());
+    for (int kind = 0; kind < kKinds; ++kind) {
+      GrammarMatcher m = MakeMatcher(Compile(&alone, Nested(kind)));
+      for (const char* text : kTexts) {
+        EXPECT_TRUE(m.AcceptString(text)) << text;
+        expected_.push_back(Allowed(&m));
+      }
+    }
+  }
+  size_t wrong() const { return wrong_; }
+
+  // `kBatch` requests, step by step; what another thread has left is followed too.
+  void Work(uint32_t seed) {
+    std::mt19937 random(seed);
+    BatchGrammarMatcher batch(2);
+    for (int round = 0; round < 12; ++round) {
+      const int kind = static_cast<int>(random() % kKinds);
+      const CompiledGrammar compiled = Compile(&compiler_, Nested(kind));
+      std::vector<GrammarMatcher> matchers;
+      for (int i = 0; i < kBatch; ++i) matchers.push_back(MakeMatcher(compiled));
+      for (size_t step = 0; step < std::size(kTexts); ++step) {
+        for (GrammarMatcher& m : matchers) wrong_ += !m.AcceptString(kTexts[step]);
+        Fill(&batch, &matchers, kind, step);
+        if (step == 3) Exchange(&matchers[0], kind);
+      }
+      for (GrammarMatcher& m : matchers) wrong_ += !m.Rollback(m.history_size() - 1).ok();
+      // Longer than a history's window.
+      for (int i = 0; i < 600 && round % 4 == 0; ++i) wrong_ += !matchers[1].AcceptToken(12);
+      wrong_ += !matchers[1].Rollback(matchers[1].history_size() - 1).ok();
+      Fill(&batch, &matchers, kind, 0);
+    }
+  }
+
+ private:
+  static constexpr int kKinds = 3, kBatch = 5;
+  static constexpr const char* kTexts[] = {"[(", "\"a", "b\"),", "[\"x", "\\n"};
+
+  static CompilerOptions Options() {
+    CompilerOptions options;
+    options.limits.arena_bytes = 1;
+    options.cache_limit_bytes = 2000;
+    return options;
+  }
+  void Check(const Ids& mask, int kind, size_t step) {
+    wrong_ += mask != expected_[static_cast<size_t>(kind) * std::size(kTexts) + step];
+  }
+  void Fill(BatchGrammarMatcher* batch, std::vector<GrammarMatcher>* matchers, int kind,
+            size_t step) {
+    std::vector<GrammarMatcher*> pointers;
+    for (GrammarMatcher& m : *matchers) pointers.push_back(&m);
+    const auto words = static_cast<size_t>(pointers[0]->mask_words());
+    std::vector<int32_t> rows(words * pointers.size());
+    const auto n = static_cast<int64_t>(words);
+    wrong_ += !batch->FillNextTokenBitmask(pointers, rows.data(), kBatch, n, n).ok();
+    for (size_t i = 0; i < pointers.size(); ++i) {
+      const Ids mask = Allowed(pointers[i]);
+      Check(mask, kind, step);
+      Ids row;
+      for (size_t t = 0; t < words * 32; ++t) {
+        if (((static_cast<uint32_t>(rows[i * words + t / 32]) >> (t % 32)) & 1) != 0) {
+          row.push_back(static_cast<int32_t>(t));
+        }
+      }
+      wrong_ += row != mask;
+    }
+  }
+  // Leaves a fork for another thread, and follows the one that was left here.
+  void Exchange(GrammarMatcher* matcher, int kind) {
+    std::optional<std::pair<int, GrammarMatcher>> other(std::in_place, kind, matcher->Fork());
+    {
+      std::lock_guard lock(mutex_);
+      std::swap(left_, other);
+    }
+    if (!other.has_value()) return;
+    auto& [other_kind, fork] = *other;
+    Check(Allowed(&fork), other_kind, 3);
+    wrong_ += !fork.AcceptString(kTexts[4]);
+    Check(Allowed(&fork), other_kind, 4);
+    wrong_ += !fork.Rollback(3).ok();
+    Check(Allowed(&fork), other_kind, 1);
+  }
+
+  GrammarCompiler compiler_;
+  std::vector<Ids> expected_;
+  std::mutex mutex_;
+  std::optional<std::pair<int, GrammarMatcher>> left_;
+  std::atomic<size_t> wrong_ = 0;
+};
+
+TEST(Threads, AServersRequests) {
+  Server server;
+  std::vector<std::thread> threads;
+  for (uint32_t t = 0; t < 4; ++t) threads.emplace_back([&server, t] { server.Work(t); });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(server.wrong(), 0u);
 }
 
 }  // namespace

@@ -47,6 +47,33 @@ def test_cache_keeps_and_forgets(tokenizer_info):
     assert grammask.GrammarMatcher(first).accept_string("12")  # lives on
 
 
+def test_arguments_of_compile_json_schema(compiler):
+    # Read by hand, so what Python does for others is tested here.
+    call = compiler.compile_json_schema
+    schema = '{"type": "integer"}'
+    first = call(schema)
+    assert call(schema=schema) == first
+    assert call(schema, indent=None, any_whitespace=1, strict_mode=True, formats=None) == first
+    assert call(schema, any_whitespace=None) != first
+    options = {"any_order": True, "max_whitespace_cnt": 2, "on_unsupported": "widen"}
+    assert call(schema, **options) == call(schema, **options) != first
+    for args, kwargs, what in (
+        ((), {}, "schema"),
+        ((), {"indent": 2}, "schema"),
+        ((schema, True), {}, "positional"),
+        ((schema,), {"schema": schema}, "schema"),
+        ((schema,), {"any_witespace": True}, "any_witespace"),
+        ((schema,), {"indent": "2"}, "indent must be None or an int, not str"),
+        ((schema,), {"indent": 1.5}, "indent"),
+        ((schema,), {"max_whitespace_cnt": 1 << 40}, "max_whitespace_cnt"),
+        ((schema,), {"strict_mode": "yes"}, "strict_mode must be a bool, not str"),
+        ((schema,), {"root_whitespace": 1}, "root_whitespace"),
+        ((schema,), {"separators": 3}, "separators"),
+    ):
+        with pytest.raises(TypeError, match=what):
+            call(*args, **kwargs)
+
+
 def test_cache_can_be_off(tokenizer_info):
     compiler = grammask.GrammarCompiler(tokenizer_info, cache_enabled=False)
     assert compiler.compile_regex("a") != compiler.compile_regex("a")

@@ -1,0 +1,80 @@
+// Procedures whose bodies are made when a parse first calls them.
+//
+// A loaded grammar has hundreds of rules of which a text may need few. So a rule is first only a
+// program, kept word for word: a text of ten steps per property instead of ten interned terms. What
+// callers must know, its shortest length, was found with the program. Equal programs are one
+// procedure; a compiled grammar's procedure of the same body is another, but the states inside are
+// the same terms, with the same masks. Cost: to find a program 1 ns a word, to run it some 100 ns a
+// step. Tests: tests/matcher/saved_grammar_test.cc.
+#include <cstring>
+
+#include "automaton/body_program.h"
+
+namespace grammask::internal {
+
+ProcId TermStore::LazyProc(std::vector<uint32_t> program, uint64_t min_length) {
+  const auto [it, added] = lazy_.try_emplace(std::move(program));
+  if (added) {
+    it->second = AddProc(min_length == 0, min_length);
+    unmade_[it->second.value] = it->first;
+    program_bytes_ += 2 * it->first.size() * sizeof(uint32_t) + 128;
+  }
+  return it->second;
+}
+
+TermId TermStore::MakeBody(ProcId proc) {
+  const auto unmade = unmade_.find(proc.value);
+  if (unmade == unmade_.end()) return Nothing();
+  const std::vector<uint32_t> program = std::move(unmade->second);
+  unmade_.erase(unmade);
+  program_bytes_ -= program.size() * sizeof(uint32_t);
+  std::vector<TermId> made, parts;
+  auto term = [&](uint32_t word) {
+    return (word & kLocalTerm) != 0 ? made[word & ~kLocalTerm] : TermId(word);
+  };
+  auto count64 = [&](size_t at) {
+    return static_cast<int64_t>(uint64_t{program[at + 1]} << 32 | program[at]);
+  };
+  for (size_t at = 0; at < program.size();) {
+    const auto kind = static_cast<TermKind>(program[at] & 0xF);
+    const size_t count = program[at] >> 4;
+    ++at;
+    TermId result;
+    switch (kind) {
+      case TermKind::kBytes:
+      case TermKind::kJsonText: {
+        char text[kMaxLiteral];
+        std::memcpy(text, &program[at], count);
+        result = Literal({text, count}, kind == TermKind::kJsonText);
+        at += (count + 3) / 4;
+        break;
+      }
+      case TermKind::kByteClass: {
+        ByteSet bytes;
+        for (size_t i = 0; i < 4; ++i) bytes.words[i] = static_cast<uint64_t>(count64(at + 2 * i));
+        result = ByteClass(bytes);
+        at += 8;
+        break;
+      }
+      case TermKind::kSequence:
+        result = Sequence(term(program[at]), term(program[at + 1]));
+        at += 2;
+        break;
+      case TermKind::kChoice:
+        parts.clear();
+        for (size_t i = 0; i < count; ++i) parts.push_back(term(program[at + i]));
+        result = Choice(parts);
+        at += count;
+        break;
+      default:  // kRepeat
+        result = Repeat(term(program[at]), count64(at + 1), count64(at + 3));
+        at += 5;
+        break;
+    }
+    made.push_back(result);
+  }
+  SetBody(proc, made.back());
+  return made.back();
+}
+
+}  // namespace grammask::internal

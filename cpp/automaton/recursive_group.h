@@ -1,0 +1,51 @@
+// The exact description of a recursive group of rules, by which its procedures are found again: see
+// TermStore::FindGroup. A sequence of 64-bit words:
+//   rules, nodes, the body of each rule (a reference); then each node, children first:
+//   kind, children, what the kind needs (below), each child (a reference).
+#ifndef GRAMMASK_AUTOMATON_RECURSIVE_GROUP_H_
+#define GRAMMASK_AUTOMATON_RECURSIVE_GROUP_H_
+
+#include <cstdint>
+#include <span>
+
+#include "grammar/ast.h"
+
+namespace grammask::internal {
+
+// A reference is a node of the group, as its index * 2, or a term, as its id * 2 + 1.
+inline bool IsTerm(uint64_t reference) { return (reference & 1) != 0; }
+
+struct GroupNode {
+  NodeKind kind;                   // kSequence, kChoice, kRepeat, kRule or kMembers
+  int64_t min = 0, max = 0;        // kRepeat, kMembers: two words
+  uint32_t conditions = 0;         // kMembers: the next
+  std::span<const uint64_t> uses;  // kMembers: for each child but two, as MembersView::uses()
+  uint64_t rule = 0;               // kRule: its position in the group; one word
+  std::span<const uint64_t> children;
+};
+
+// Reads the node at `words[*at]` and moves on. Of well-formed words only.
+inline GroupNode ReadGroupNode(std::span<const uint64_t> words, size_t* at) {
+  GroupNode node{static_cast<NodeKind>(words[*at])};
+  const auto children = static_cast<size_t>(words[*at + 1]);
+  *at += 2;
+  if (node.kind == NodeKind::kRepeat || node.kind == NodeKind::kMembers) {
+    node.min = static_cast<int64_t>(words[*at]);
+    node.max = static_cast<int64_t>(words[*at + 1]);
+    *at += 2;
+  }
+  if (node.kind == NodeKind::kMembers) {
+    node.conditions = static_cast<uint32_t>(words[*at]);
+    node.uses = words.subspan(*at + 1, children - 2);
+    *at += children - 1;
+  } else if (node.kind == NodeKind::kRule) {
+    node.rule = words[(*at)++];
+  }
+  node.children = words.subspan(*at, children);
+  *at += children;
+  return node;
+}
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_AUTOMATON_RECURSIVE_GROUP_H_

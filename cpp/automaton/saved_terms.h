@@ -1,0 +1,106 @@
+// Terms as bytes: what a saved grammar's states are, for another store and another process.
+//
+// A list of records, children first. The body of a larger procedure is a list within the list, of
+// which a store makes terms only when it is called. Term 0, 1 and 2 are Nothing(), Empty() and
+// All(); every record but that of a recursive group is one more. The bytes are no store's memory
+// image: reading goes through the store's constructors, so that equal terms are found again,
+// whoever made them.
+#ifndef GRAMMASK_AUTOMATON_SAVED_TERMS_H_
+#define GRAMMASK_AUTOMATON_SAVED_TERMS_H_
+
+#include <absl/container/flat_hash_map.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "automaton/term_store.h"
+#include "base/byte_codec.h"
+#include "base/status.h"
+
+namespace grammask::internal {
+
+// What a record makes. The numbers are the format's.
+enum class SavedTerm : uint8_t {
+  kBytes = 1,
+  kJsonText = 2,
+  kByteClass = 3,
+  kSequence = 4,
+  kChoice = 5,
+  kRepeat = 6,
+  kCall = 7,  // of the procedure with a body
+  kAnd = 8,
+  kNot = 9,
+  kMultiple = 10,
+  kTokens = 11,
+  kMembers = 12,      // the state in which a list of members begins
+  kMemberState = 13,  // a later one
+  kGroup = 14,        // no term: a recursive group, see recursive_group.h
+  kGroupCall = 15,    // of a procedure of a group
+  kLazyCall = 16,     // of the procedure whose body is here, as records of its own
+  kWords = 17,        // a long list of words, none of which has begun
+};
+
+// Writes terms of `store`, whose lock must be held for as long as this lives.
+class TermWriter {
+ public:
+  explicit TermWriter(TermStore* store);
+  // The number of `term` among the terms written; it and what it is made of are added where they
+  // are missing. nullopt for the few that a file cannot hold: states in lists of distinct values and
+  // in words.
+  std::optional<uint32_t> Add(TermId term);
+  uint32_t count() const { return count_; }
+  const std::string& bytes() const { return out_.bytes(); }
+
+ private:
+  static constexpr uint32_t kCannot = UINT32_MAX;
+  struct Group {
+    std::vector<uint64_t> words;  // its description
+    std::optional<uint32_t> saved;
+  };
+  struct Place {
+    uint32_t group, position;
+  };
+
+  // The body of a procedure that is large enough to be a lazy one: what it is made of, children
+  // first; null for others.
+  const std::vector<TermId>* LazyBody(ProcId proc);
+  void WriteLazyCall(const std::vector<TermId>& body);
+  void WritePlain(TermId term, const absl::flat_hash_map<uint32_t, uint32_t>* local);
+  // The terms that the record of `term` refers to, in the order in which it does.
+  void Needs(TermId term, std::vector<TermId>* out);
+  // The procedure of a group that a kCall term calls.
+  std::optional<Place> GroupOf(const Term& term) const;
+  uint32_t Write(TermId term, const std::vector<TermId>& needs);
+  void WriteGroup(Group* group);
+  void WriteMembers(const Term& term);
+  void Reference(TermId term) { out_.Number(count_ - index_.at(term.value)); }
+  void References(std::span<const TermId> terms);
+
+  TermStore& s_;
+  ByteWriter out_;
+  absl::flat_hash_map<uint32_t, uint32_t> index_;  // by term; kCannot
+  uint32_t count_ = 3, groups_saved_ = 0;
+  std::vector<Group> groups_;
+  absl::flat_hash_map<uint32_t, Place> group_by_proc_;
+  absl::flat_hash_map<uint32_t, std::vector<TermId>> lazy_bodies_;  // by procedure
+};
+
+// A list of records, or one half of it, that begins at byte `offset` of its file.
+struct SavedPart {
+  std::string_view bytes;
+  uint64_t offset;
+};
+
+// Reads `parts`, which may be anything, into `store`, whose lock must be held; gives the terms by
+// number. `trusted`: lengths of intersections and complements are believed; else all that decides
+// what a term is, is found out anew. Errors: kInvalidArgument where the bytes are no terms, with
+// the place ("damaged at byte 17"); kResourceExhausted over a bound.
+StatusOr<std::vector<TermId>> ReadTerms(std::span<const SavedPart> parts, bool trusted,
+                                        TermStore* store);
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_AUTOMATON_SAVED_TERMS_H_

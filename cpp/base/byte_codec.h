@@ -1,0 +1,103 @@
+// Numbers and texts to bytes and back. Reading trusts nothing: past the end, or past a bound, the
+// reader fails and yields zeros from then on.
+#ifndef GRAMMASK_BASE_BYTE_CODEC_H_
+#define GRAMMASK_BASE_BYTE_CODEC_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace grammask::internal {
+
+// Appends to a byte string. Numbers are little-endian: in as few groups of seven bits as they need
+// (LEB128), or of a fixed size.
+class ByteWriter {
+ public:
+  void Byte(uint8_t value) { out_ += static_cast<char>(value); }
+  void Number(uint64_t value) {
+    while (value >= 0x80) {
+      Byte(static_cast<uint8_t>(value | 0x80));
+      value >>= 7;
+    }
+    Byte(static_cast<uint8_t>(value));
+  }
+  void Fixed(uint64_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i) Byte(static_cast<uint8_t>(value >> (8 * i)));
+  }
+  void Bytes(std::string_view bytes) { out_ += bytes; }
+  void Text(std::string_view text) {
+    Number(text.size());
+    Bytes(text);
+  }
+  size_t size() const { return out_.size(); }
+  const std::string& bytes() const { return out_; }
+
+ private:
+  std::string out_;
+};
+
+// Reads what ByteWriter wrote. The bytes must outlive it.
+class ByteReader {
+ public:
+  explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
+
+  bool ok() const { return ok_; }
+  // Where the next read begins; where it failed, the place of the failure.
+  size_t offset() const { return at_; }
+  size_t left() const { return ok_ ? bytes_.size() - at_ : 0; }
+  void Fail() { ok_ = false; }
+
+  uint8_t Byte() {
+    if (left() == 0) {
+      ok_ = false;
+      return 0;
+    }
+    return static_cast<uint8_t>(bytes_[at_++]);
+  }
+  // A number of at most `max`.
+  uint64_t Number(uint64_t max = UINT64_MAX) {
+    uint64_t value = 0;
+    for (int shift = 0;; shift += 7) {
+      const uint8_t byte = Byte();
+      const uint64_t bits = byte & 0x7F;
+      if (shift == 63 && bits > 1) ok_ = false;
+      if (!ok_) return 0;
+      value |= bits << shift;
+      if (byte < 0x80) break;
+      if (shift == 63) {
+        ok_ = false;
+        return 0;
+      }
+    }
+    if (value <= max) return value;
+    ok_ = false;
+    return 0;
+  }
+  // How many things follow, each of at least `least_bytes` bytes: so no more than there is room
+  // for.
+  size_t Count(size_t least_bytes) { return static_cast<size_t>(Number(left() / least_bytes)); }
+  uint64_t Fixed(int bytes) {
+    uint64_t value = 0;
+    for (int i = 0; i < bytes; ++i) value |= uint64_t{Byte()} << (8 * i);
+    return ok_ ? value : 0;
+  }
+  std::string_view Bytes(size_t count) {
+    if (count > left()) {
+      ok_ = false;
+      return {};
+    }
+    at_ += count;
+    return bytes_.substr(at_ - count, count);
+  }
+  std::string_view Text() { return Bytes(Count(1)); }
+
+ private:
+  std::string_view bytes_;
+  size_t at_ = 0;
+  bool ok_ = true;
+};
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_BASE_BYTE_CODEC_H_

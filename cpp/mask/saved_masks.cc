@@ -1,0 +1,218 @@
+// Level-1 masks to bytes, and back.
+//
+// Bitmaps, residual tries and masks are each written once and numbered, as states share them; then
+// come pairs of state and mask. Of a trie's nodes depth, byte and number of tokens are enough: the
+// rest follows from the preorder, so a forged trie cannot lead a walk astray. Token ids, nodes and
+// numbers are checked against the vocabulary; whether a mask is the right one cannot be seen, hence
+// the caller must trust the file. Cost: copying. Tests: tests/matcher/saved_grammar_test.cc.
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
+
+#include <cstring>
+#include <vector>
+
+#include "mask/mask_cache.h"
+
+namespace grammask::internal {
+namespace {
+
+void WriteTrie(const TokenTrie& trie, ByteWriter* out) {
+  out->Number(trie.node_count());
+  for (uint32_t i = 1; i < trie.node_count(); ++i) {
+    out->Number(trie.nodes[i].depth);
+    out->Byte(trie.nodes[i].byte);
+    out->Number(trie.nodes[i + 1].tokens - trie.nodes[i].tokens);
+  }
+  for (TokenId t : trie.tokens) out->Number(static_cast<uint32_t>(t));
+}
+
+TokenId ReadToken(ByteReader* in, int vocab_size) {
+  if (vocab_size == 0) in->Fail();
+  return static_cast<TokenId>(in->Number(static_cast<uint64_t>(vocab_size) - 1));
+}
+
+// Null where the bytes are no trie.
+std::unique_ptr<TokenTrie> ReadTrie(ByteReader* in, int vocab_size) {
+  auto trie = std::make_unique<TokenTrie>();
+  const size_t count = in->Count(3);
+  if (count == 0) {
+    in->Fail();
+    return nullptr;
+  }
+  trie->nodes.reserve(count + 1);
+  trie->nodes.push_back({0, 0, 0, 0, 0});
+  std::vector<uint32_t> path = {0};  // nodes from the root to the latest
+  uint64_t tokens = 0;
+  auto close_to = [&](size_t depth) {
+    while (path.size() > depth) {
+      TrieNode& node = trie->nodes[path.back()];
+      node.end = static_cast<uint32_t>(trie->nodes.size());
+      node.leaf = node.end == path.back() + 1;
+      path.pop_back();
+    }
+  };
+  for (size_t i = 1; i < count; ++i) {
+    const uint64_t depth = in->Number(std::min<uint64_t>(path.size(), UINT16_MAX));
+    const uint8_t byte = in->Byte();
+    const uint64_t own = in->Number(in->left());
+    if (depth == 0) in->Fail();
+    if (!in->ok()) return nullptr;
+    close_to(static_cast<size_t>(depth));
+    path.push_back(static_cast<uint32_t>(i));
+    trie->nodes.push_back(
+        {0, static_cast<uint32_t>(tokens), static_cast<uint16_t>(depth), byte, 0});
+    tokens += own;
+    if (tokens > in->left()) in->Fail();
+  }
+  close_to(0);
+  trie->nodes.push_back({static_cast<uint32_t>(count), static_cast<uint32_t>(tokens), 0, 0, 1});
+  trie->tokens.resize(in->ok() ? static_cast<size_t>(tokens) : 0);
+  for (TokenId& t : trie->tokens) t = ReadToken(in, vocab_size);
+  return in->ok() ? std::move(trie) : nullptr;
+}
+
+// The number of `key`, the next one when it is new.
+template <class Key>
+std::pair<size_t, bool> Numbered(absl::flat_hash_map<Key, size_t>* numbers, Key key) {
+  const auto [it, added] = numbers->try_emplace(key, numbers->size());
+  return {it->second, added};
+}
+
+}  // namespace
+
+std::vector<TermId> MaskCache::StatesWithMasks(TermId root) const {
+  std::vector<TermId> todo = {root}, found;
+  absl::flat_hash_set<uint32_t> seen = {root.value};
+  auto add = [&](TermId state) {
+    if (seen.insert(state.value).second) todo.push_back(state);
+  };
+  while (!todo.empty()) {
+    const TermId state = todo.back();
+    todo.pop_back();
+    const Term& t = terms_.term(state);
+    if (t.attachment.load(std::memory_order_acquire) != nullptr) found.push_back(state);
+    if (const uint32_t far = t.far.load(std::memory_order_acquire)) add(TermId(far));
+    const Expansion* e = t.expansion.load(std::memory_order_acquire);
+    if (e == nullptr) continue;
+    for (const ByteEdge& edge : e->bytes) add(edge.to);
+    for (const TokenEdge& edge : e->tokens) add(edge.to);
+    for (const CallEdge& edge : e->calls) {
+      add(edge.to);
+      add(terms_.proc(edge.proc).body);
+    }
+  }
+  return found;
+}
+
+void MaskCache::Save(std::span<const std::pair<TermId, uint32_t>> states, ByteWriter* out) const {
+  absl::flat_hash_map<const uint32_t*, size_t> bitmap_numbers;
+  absl::flat_hash_map<const TokenTrie*, size_t> trie_numbers;
+  absl::flat_hash_map<const Level1*, size_t> mask_numbers;
+  std::vector<const uint32_t*> bitmaps;
+  std::vector<const TokenTrie*> tries;
+  ByteWriter masks, pairs;
+  size_t pair_count = 0;
+  for (const auto& [state, number] : states) {
+    const auto* mask =
+        static_cast<const Level1*>(terms_.term(state).attachment.load(std::memory_order_acquire));
+    if (mask == nullptr) continue;
+    const auto [mask_number, is_new] = Numbered(&mask_numbers, mask);
+    pairs.Number(number);
+    pairs.Number(mask_number);
+    ++pair_count;
+    if (!is_new) continue;
+    size_t bitmap = 0, trie = 0;  // one more than the number; 0 for none
+    if (mask->accepted.bitmap != nullptr) {
+      const auto [n, added] = Numbered(&bitmap_numbers, mask->accepted.bitmap);
+      if (added) bitmaps.push_back(mask->accepted.bitmap);
+      bitmap = n + 1;
+    }
+    if (mask->residual != nullptr) {
+      const auto [n, added] = Numbered(&trie_numbers, mask->residual);
+      if (added) tries.push_back(mask->residual);
+      trie = n + 1;
+    }
+    masks.Number(bitmap);
+    masks.Number(trie);
+    masks.Number(mask->reach + 1);  // 0 where it was not measured
+    masks.Number(mask->accepted.list.size());
+    for (TokenId t : mask->accepted.list) masks.Number(static_cast<uint32_t>(t));
+    masks.Number(mask->references.size());
+    for (uint32_t node : mask->references) masks.Number(node);
+  }
+  out->Number(bitmaps.size());
+  for (const uint32_t* bitmap : bitmaps) {
+    for (size_t w = 0; w < words_; ++w) out->Fixed(bitmap[w], 4);
+  }
+  out->Number(tries.size());
+  for (const TokenTrie* trie : tries) WriteTrie(*trie, out);
+  out->Number(mask_numbers.size());
+  out->Bytes(masks.bytes());
+  out->Number(pair_count);
+  out->Bytes(pairs.bytes());
+}
+
+bool MaskCache::Load(ByteReader* in, std::span<const TermId> terms, size_t room) {
+  const size_t first = bytes_;
+  auto full = [&] { return bytes_ - first > room; };
+  const auto tail = static_cast<uint32_t>(vocab_->size()) % 32;
+  std::vector<const uint32_t*> bitmaps(in->Count(std::max<size_t>(words_ * 4, 1)));
+  for (const uint32_t*& bitmap : bitmaps) {
+    const std::string_view bytes = in->Bytes(words_ * 4);
+    if (!in->ok() || full()) return in->ok();
+    std::vector<uint32_t> words(words_);
+    for (size_t w = 0; w < words_; ++w) {
+      uint32_t word = 0;
+      for (size_t b = 0; b < 4; ++b) {
+        word |= uint32_t{static_cast<uint8_t>(bytes[w * 4 + b])} << (8 * b);
+      }
+      words[w] = word;
+    }
+    if (tail != 0 && words[words_ - 1] >> tail != 0) in->Fail();
+    bitmap = bitmaps_.Intern(words);
+  }
+  std::vector<const TokenTrie*> tries(in->Count(1));
+  for (const TokenTrie*& trie : tries) {
+    auto read = ReadTrie(in, vocab_->size());
+    if (!in->ok() || full()) return in->ok();
+    std::lock_guard lock(mutex_);
+    bytes_ += read->memory_bytes();
+    trie = read.get();
+    tries_.push_back(std::move(read));
+  }
+  std::vector<const Level1*> masks(in->Count(5));
+  std::vector<TokenId> list;
+  std::vector<uint32_t> references;
+  for (const Level1*& mask : masks) {
+    const size_t bitmap = static_cast<size_t>(in->Number(bitmaps.size()));
+    const size_t trie = static_cast<size_t>(in->Number(tries.size()));
+    Level1 made;
+    made.reach = in->Number() - 1;
+    list.resize(in->Count(1));
+    for (TokenId& t : list) t = ReadToken(in, vocab_->size());
+    references.resize(in->Count(1));
+    for (uint32_t& node : references) {
+      node = static_cast<uint32_t>(in->Number(vocab_->node_count() - 1));
+    }
+    if (!in->ok() || full()) return in->ok();
+    if (bitmap > 0) made.accepted.bitmap = bitmaps[bitmap - 1];
+    if (trie > 0) made.residual = tries[trie - 1];
+    std::lock_guard lock(mutex_);
+    made.accepted.list = memory_.Copy(std::span<const TokenId>(list));
+    made.references = memory_.Copy(std::span<const uint32_t>(references));
+    bytes_ += sizeof(Level1) + (list.size() + references.size()) * 4;
+    mask = new (memory_.Allocate<Level1>(1)) Level1(made);
+    ++count_;
+  }
+  for (size_t left = in->Count(2); left > 0 && in->ok(); --left) {
+    const size_t state = static_cast<size_t>(in->Number(terms.size() - 1));
+    const size_t mask = static_cast<size_t>(in->Number());
+    if (!in->ok() || mask >= masks.size()) return false;
+    const void* none = nullptr;
+    terms_.attachment(terms[state])
+        .compare_exchange_strong(none, masks[mask], std::memory_order_acq_rel);
+  }
+  return in->ok() && in->left() == 0;
+}
+
+}  // namespace grammask::internal

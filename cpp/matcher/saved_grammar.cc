@@ -1,0 +1,246 @@
+// A compiled grammar to bytes, and bytes that may be anything to a compiled grammar.
+//
+// A header of 64 bytes, then four parts: the grammar as EBNF text (read only when someone asks for
+// it), the warnings, the states it begins with (automaton/saved_terms.h), the states that have
+// masks and these (mask/saved_masks.cc). All numbers are little-endian whatever the machine.
+//
+//    0  "\x89GMK\r\n\x1A\n"  eight bytes that text transfers would change
+//    8  format version (4 bytes), vocabulary size (4)
+//   16  vocabulary digest (8)
+//   24  lengths of the four parts (8 each)
+//   56  checksum (8): of all before it and all after it
+//
+// The checksum finds damage; it is no defence against a forger, who can compute it too. Nothing
+// rests on it: every part is checked as it is read. What cannot be checked is only taken from files
+// that the caller trusts, since states, hence masks, are shared by the grammars of a compiler.
+//
+// Cost: checking 0.3 ns a byte, some 100 ns a state, a copy of the masks. Tests:
+// tests/matcher/saved_grammar_test.cc, tests/fuzz/saved_grammar_fuzz.cc.
+#include "matcher/saved_grammar.h"
+
+#include <absl/container/inlined_vector.h>
+
+#include <chrono>
+
+#include "automaton/saved_terms.h"
+#include "base/byte_codec.h"
+#include "vocab/digest.h"
+
+namespace grammask {
+namespace internal {
+namespace {
+
+constexpr std::string_view kMagic = "\x89GMK\r\n\x1A\n";
+constexpr uint32_t kVersion = 1;
+constexpr size_t kHeader = kSavedChecksumAt + 8;
+
+Status Damaged(std::string_view what, uint64_t place) {
+  return InvalidArgument("the saved grammar is damaged at byte " + std::to_string(place) + ": " +
+                         std::string(what));
+}
+
+void WriteWarnings(std::span<const SchemaWarning> warnings, ByteWriter* out) {
+  out->Number(warnings.size());
+  for (const SchemaWarning& w : warnings) {
+    for (std::string_view text : {w.pointer, w.keyword, w.reason}) out->Text(text);
+  }
+}
+
+}  // namespace
+
+// Four lanes, so that it runs at memory speed; each byte changes the result.
+uint64_t SavedChecksum(std::string_view file) {
+  uint64_t lanes[4] = {0x243F6A8885A308D3, 0x13198A2E03707344, 0xA4093822299F31D0,
+                       0x082EFA98EC4E6C89};
+  auto mix = [](uint64_t lane, uint64_t word) {
+    lane = (lane ^ word) * 0x9E3779B97F4A7C15;
+    return lane ^ lane >> 32;
+  };
+  auto word_at = [](std::string_view bytes, size_t at) {
+    uint64_t word = 0;
+    for (size_t b = 0; b < 8; ++b) {
+      word |= uint64_t{static_cast<uint8_t>(bytes[at + b])} << (8 * b);
+    }
+    return word;
+  };
+  auto add = [&](std::string_view bytes) {
+    size_t at = 0;
+    for (; at + 32 <= bytes.size(); at += 32) {
+      for (size_t i = 0; i < 4; ++i) lanes[i] = mix(lanes[i], word_at(bytes, at + 8 * i));
+    }
+    for (; at < bytes.size(); ++at) {
+      lanes[at % 4] = mix(lanes[at % 4], static_cast<uint8_t>(bytes[at]));
+    }
+  };
+  add(file.substr(0, kSavedChecksumAt));
+  add(file.substr(kHeader));
+  Digest digest;
+  for (uint64_t lane : lanes) digest.Add(lane);
+  digest.Add(file.size());
+  return digest.Finish();
+}
+
+StatusOr<std::shared_ptr<const SavedGrammar>> SavedGrammar::Read(std::string_view bytes,
+                                                                 bool trusted, const Vocab& vocab,
+                                                                 const Limits& limits) {
+  if (!bytes.starts_with(kMagic)) {
+    return InvalidArgument(
+        "this is no saved grammar: it does not begin with the bytes 89 47 4D 4B 0D 0A 1A 0A");
+  }
+  ByteReader in(bytes);
+  in.Bytes(kMagic.size());
+  const uint64_t version = in.Fixed(4);
+  if (in.ok() && version != kVersion) {
+    return Unsupported("the saved grammar has format version " + std::to_string(version) +
+                       "; this version of grammask reads version " + std::to_string(kVersion) +
+                       ": compile the grammar again and save it anew");
+  }
+  const uint64_t size = in.Fixed(4), digest = in.Fixed(8);
+  uint64_t lengths[4];
+  uint64_t left = bytes.size() < kHeader ? 0 : bytes.size() - kHeader;
+  bool fits = true;
+  for (uint64_t& length : lengths) {
+    length = in.Fixed(8);
+    fits = fits && length <= left;
+    left -= fits ? length : 0;
+  }
+  const uint64_t checksum = in.Fixed(8);
+  if (!in.ok() || !fits || left != 0) {
+    return Damaged("its length is not the one that it was written with", bytes.size());
+  }
+  const std::string_view body = bytes.substr(kHeader);
+  if (SavedChecksum(bytes) != checksum) {
+    return Damaged("its checksum is wrong", kSavedChecksumAt);
+  }
+  if (size != static_cast<uint64_t>(vocab.size()) || digest != vocab.fingerprint()) {
+    return InvalidArgument("the saved grammar was compiled for another vocabulary (of " +
+                           std::to_string(size) + " tokens, here are " +
+                           std::to_string(vocab.size()) + "): compile it for this one");
+  }
+  // The masks are bounded when they are taken.
+  if (lengths[0] + lengths[1] + lengths[2] > limits.max_source_bytes) {
+    return ResourceExhausted("the saved grammar is larger than limits.max_source_bytes = " +
+                             std::to_string(limits.max_source_bytes));
+  }
+  std::shared_ptr<SavedGrammar> saved(new SavedGrammar);
+  saved->trusted_ = trusted;
+  // Masks that are not believed need not be kept.
+  saved->bytes_ = body.substr(0, trusted ? body.size() : body.size() - lengths[3]);
+  std::string_view rest = saved->bytes_;
+  auto take = [&](uint64_t length) {
+    const std::string_view part = rest.substr(0, static_cast<size_t>(length));
+    rest.remove_prefix(part.size());
+    return part;
+  };
+  saved->text_ = take(lengths[0]);
+  ByteReader warnings(take(lengths[1]));
+  saved->terms_ = take(lengths[2]);
+  saved->masks_ = rest;
+  for (size_t n = warnings.Count(3); n > 0 && warnings.ok(); --n) {
+    std::string texts[3];
+    for (std::string& text : texts) text = warnings.Text();
+    saved->warnings_.push_back({std::move(texts[0]), std::move(texts[1]), std::move(texts[2])});
+  }
+  if (!warnings.ok() || warnings.left() > 0) {
+    return Damaged("the warnings", kHeader + lengths[0] + warnings.offset());
+  }
+  return std::shared_ptr<const SavedGrammar>(std::move(saved));
+}
+
+StatusOr<TermId> SavedGrammar::Place(Engine* engine) const {
+  auto part = [&](std::string_view bytes) {
+    return SavedPart{bytes, kHeader + static_cast<uint64_t>(bytes.data() - bytes_.data())};
+  };
+  ByteReader in(terms_), masks(masks_);
+  const uint64_t root = in.Number();
+  absl::InlinedVector<SavedPart, 2> parts = {part(terms_.substr(in.offset()))};
+  if (!masks_.empty()) parts.push_back(part(masks.Text()));
+  if (!masks.ok()) return Damaged("the masks", part(masks_).offset);
+  std::vector<TermId> terms;
+  {
+    std::lock_guard lock(engine->terms.mutex());
+    GM_ASSIGN_OR_RETURN(terms, ReadTerms(parts, trusted_, &engine->terms));
+  }
+  if (!in.ok() || root >= terms.size() || terms[root] == TermStore::Nothing()) {
+    return Damaged("the root is no state of it", part(terms_).offset);
+  }
+  if (!masks_.empty() && !engine->masks.Load(&masks, terms, engine->budget / 2)) {
+    return Damaged("the masks", part(masks_).offset + masks.offset());
+  }
+  return terms[root];
+}
+
+grammask::Grammar SavedGrammar::grammar(const Limits& limits) const {
+  const std::vector<SchemaWarning> warnings(warnings_);
+  if (auto read = grammask::Grammar::FromEbnf(text_, "root", limits); read.ok()) {
+    return grammask::Grammar(read->grammar(), warnings);
+  }
+  GrammarBuilder builder;
+  const RuleId root = builder.AddRule("root");
+  builder.SetBody(root, builder.Nothing());
+  return grammask::Grammar(std::make_shared<const Grammar>(builder.Finish(root).value()), warnings);
+}
+
+StatusOr<CompiledGrammar> LoadGrammar(std::string_view bytes, bool trusted,
+                                      const TokenizerInfo& tokenizer,
+                                      std::shared_ptr<EngineHub> hub) {
+  const auto start = std::chrono::steady_clock::now();
+  hub->CheckBudget(*hub->Current());
+  GM_ASSIGN_OR_RETURN(auto saved,
+                      SavedGrammar::Read(bytes, trusted, *tokenizer.vocab(), hub->limits()));
+  auto impl = std::make_shared<CompiledGrammar::Impl>(std::move(saved), tokenizer, std::move(hub));
+  if (auto placed = impl->Place(); !placed.ok()) return placed.status();
+  impl->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return CompiledGrammar(std::move(impl));
+}
+
+}  // namespace internal
+
+using namespace internal;
+
+StatusOr<std::string> CompiledGrammar::Serialize(const SaveOptions& options) const {
+  GM_ASSIGN_OR_RETURN(const Placed placed, impl_->Place());
+  Engine& engine = *placed.engine;
+  std::vector<std::pair<TermId, uint32_t>> states;
+  ByteWriter text, warnings, terms, masks;
+  {
+    std::lock_guard lock(engine.terms.mutex());
+    TermWriter writer(&engine.terms);
+    const std::optional<uint32_t> root = writer.Add(placed.root);
+    if (!root.has_value()) return Unsupported("this grammar has a state that cannot be saved");
+    const size_t root_end = writer.bytes().size();
+    if (options.masks) {
+      for (TermId state : engine.masks.StatesWithMasks(placed.root)) {
+        if (const auto number = writer.Add(state)) states.push_back({state, *number});
+      }
+    }
+    terms.Number(*root);
+    terms.Bytes(std::string_view(writer.bytes()).substr(0, root_end));
+    if (options.masks) masks.Text(std::string_view(writer.bytes()).substr(root_end));
+  }
+  text.Bytes(grammar().ToString());
+  WriteWarnings(impl_->warnings(), &warnings);
+  if (options.masks) engine.masks.Save(states, &masks);
+  ByteWriter header;
+  header.Bytes(kMagic);
+  header.Fixed(kVersion, 4);
+  header.Fixed(static_cast<uint64_t>(engine.vocab->size()), 4);
+  header.Fixed(engine.vocab->fingerprint(), 8);
+  for (const ByteWriter* part : {&text, &warnings, &terms, &masks}) header.Fixed(part->size(), 8);
+  header.Fixed(0, 8);
+  std::string file = header.bytes();
+  for (const ByteWriter* part : {&text, &warnings, &terms, &masks}) file += part->bytes();
+  ByteWriter checksum;
+  checksum.Fixed(SavedChecksum(file), 8);
+  file.replace(kSavedChecksumAt, 8, checksum.bytes());
+  return file;
+}
+
+StatusOr<CompiledGrammar> CompiledGrammar::Deserialize(std::string_view bytes,
+                                                       const TokenizerInfo& tokenizer,
+                                                       const LoadOptions& options) {
+  return LoadGrammar(bytes, options.trusted, tokenizer,
+                     std::make_shared<EngineHub>(tokenizer.vocab(), options.limits));
+}
+
+}  // namespace grammask
