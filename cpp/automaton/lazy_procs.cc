@@ -57,8 +57,9 @@ TermId TermStore::MakeBody(ProcId proc) {
         break;
       }
       case TermKind::kSequence:
-        result = Sequence(term(program[at]), term(program[at + 1]));
-        at += 2;
+        result = term(program[at + count - 1]);
+        for (size_t i = count - 1; i-- > 0;) result = Sequence(term(program[at + i]), result);
+        at += count;
         break;
       case TermKind::kChoice:
         parts.clear();
