@@ -55,6 +55,8 @@ class TermReader {
   Status Read(std::string_view bytes, uint64_t offset) {
     in_ = ByteReader(bytes);
     offset_ = offset;
+    terms_.reserve(terms_.size() + bytes.size() / 8);
+    nests_.reserve(terms_.capacity());
     while (in_.left() > 0 && error_.ok()) {
       place_ = in_.offset();
       ReadRecord();
@@ -207,7 +209,10 @@ class TermReader {
   std::string_view Literal(bool json) {
     const std::string_view text = in_.Text();
     if (text.empty() || text.size() > TermStore::kMaxLiteral) in_.Fail();
-    if (json && FindInvalidUtf8(text).has_value()) Refuse("a text that is not UTF-8");
+    const auto ascii = [](char c) { return static_cast<uint8_t>(c) < 0x80; };
+    if (json && !std::ranges::all_of(text, ascii) && FindInvalidUtf8(text).has_value()) {
+      Refuse("a text that is not UTF-8");
+    }
     return text;
   }
   void ReadText(bool json) {
