@@ -13,7 +13,10 @@ from grammask import CompiledGrammar, Grammar, GrammarCompiler
 
 SCHEMA = {
     "type": "object",
-    "properties": {"name": {"type": "string"}, "tags": {"type": "array", "items": {"enum": [1, "x"]}}},
+    "properties": {
+        "name": {"type": "string"},
+        "tags": {"type": "array", "items": {"enum": [1, "x"]}},
+    },
     "required": ["name"],
 }
 
