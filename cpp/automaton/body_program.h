@@ -2,7 +2,7 @@
 // the last one the body. A step's first word is its kind and, above 4 bits, a count:
 //   kBytes kJsonText    count bytes of text, in words of four, the first lowest
 //   kByteClass          the set, eight words
-//   kSequence           head, rest
+//   kSequence           count parts, one after another
 //   kChoice             count alternatives
 //   kRepeat             what, least (two words, the low one first), most (two words)
 // A term is kLocalTerm plus the number of an earlier step, or the id of a term of the store.

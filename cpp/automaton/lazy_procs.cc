@@ -5,7 +5,7 @@
 // callers must know, its shortest length, was found with the program. Equal programs are one
 // procedure; a compiled grammar's procedure of the same body is another, but the states inside are
 // the same terms, with the same masks. Cost: to find a program 1 ns a word, to run it some 100 ns a
-// step. Tests: tests/matcher/saved_grammar_test.cc.
+// step. Tests: tests/automaton/saved_terms_test.cc, tests/matcher/saved_grammar_test.cc.
 #include <cstring>
 
 #include "automaton/body_program.h"
@@ -57,8 +57,9 @@ TermId TermStore::MakeBody(ProcId proc) {
         break;
       }
       case TermKind::kSequence:
-        result = Sequence(term(program[at]), term(program[at + 1]));
-        at += 2;
+        result = term(program[at + count - 1]);
+        for (size_t i = count - 1; i-- > 0;) result = Sequence(term(program[at + i]), result);
+        at += count;
         break;
       case TermKind::kChoice:
         parts.clear();

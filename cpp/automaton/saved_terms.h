@@ -9,8 +9,10 @@
 #define GRAMMASK_AUTOMATON_SAVED_TERMS_H_
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -64,11 +66,17 @@ class TermWriter {
     uint32_t group, position;
   };
 
-  // The body of a procedure that is large enough to be a lazy one: what it is made of, children
-  // first; null for others.
-  const std::vector<TermId>* LazyBody(ProcId proc);
-  void WriteLazyCall(const std::vector<TermId>& body);
-  void WritePlain(TermId term, const absl::flat_hash_map<uint32_t, uint32_t>* local);
+  struct Body {
+    std::vector<TermId> parts;             // all that it is made of, children first
+    absl::flat_hash_set<uint32_t> joined;  // sequences that only end another one: written with it
+  };
+
+  // The body of a procedure that is large enough to be a lazy one; null for others.
+  const Body* LazyBody(ProcId proc);
+  void WriteLazyCall(const Body& body);
+  // `local`: the numbers of the terms of the lazy body at hand.
+  using Numbers = absl::flat_hash_map<uint32_t, uint32_t>;
+  void WritePlain(TermId term, const Body* body, const Numbers& local);
   // The terms that the record of `term` refers to, in the order in which it does.
   void Needs(TermId term, std::vector<TermId>* out);
   // The procedure of a group that a kCall term calls.
@@ -85,7 +93,7 @@ class TermWriter {
   uint32_t count_ = 3, groups_saved_ = 0;
   std::vector<Group> groups_;
   absl::flat_hash_map<uint32_t, Place> group_by_proc_;
-  absl::flat_hash_map<uint32_t, std::vector<TermId>> lazy_bodies_;  // by procedure
+  absl::flat_hash_map<uint32_t, std::unique_ptr<Body>> lazy_bodies_;  // by procedure
 };
 
 // A list of records, or one half of it, that begins at byte `offset` of its file.

@@ -43,7 +43,11 @@ struct Nest {
 
 class TermReader {
  public:
-  TermReader(bool trusted, TermStore* store) : trusted_(trusted), s_(*store) {
+  TermReader(bool trusted, TermStore* store)
+      : trusted_(trusted),
+        s_(*store),
+        most_{static_cast<uint32_t>(s_.limits().max_nesting),
+              2 * static_cast<uint32_t>(s_.limits().max_boolean_nesting) + 16} {
     terms_ = {TermStore::Nothing(), TermStore::Empty(), TermStore::All()};
     nests_.resize(3);
   }
@@ -51,6 +55,8 @@ class TermReader {
   Status Read(std::string_view bytes, uint64_t offset) {
     in_ = ByteReader(bytes);
     offset_ = offset;
+    terms_.reserve(terms_.size() + bytes.size() / 8);
+    nests_.reserve(terms_.capacity());
     while (in_.left() > 0 && error_.ok()) {
       place_ = in_.offset();
       ReadRecord();
@@ -78,9 +84,7 @@ class TermReader {
   }
 
   bool TooDeep(const Nest& nest) {
-    const Limits& limits = s_.limits();
-    const bool deep = nest.heads > static_cast<uint32_t>(limits.max_nesting) ||
-                      nest.searches > 2 * static_cast<uint32_t>(limits.max_boolean_nesting) + 16;
+    const bool deep = nest.heads > most_.heads || nest.searches > most_.searches;
     if (deep && error_.ok()) {
       error_ = ResourceExhausted(
           "the saved grammar is nested deeper than limits.max_nesting or "
@@ -207,7 +211,10 @@ class TermReader {
   std::string_view Literal(bool json) {
     const std::string_view text = in_.Text();
     if (text.empty() || text.size() > TermStore::kMaxLiteral) in_.Fail();
-    if (json && FindInvalidUtf8(text).has_value()) Refuse("a text that is not UTF-8");
+    const auto ascii = [](char c) { return static_cast<uint8_t>(c) < 0x80; };
+    if (json && !std::ranges::all_of(text, ascii) && FindInvalidUtf8(text).has_value()) {
+      Refuse("a text that is not UTF-8");
+    }
     return text;
   }
   void ReadText(bool json) {
@@ -366,24 +373,20 @@ class TermReader {
         part.length = 1;
         break;
       case SavedTerm::kSequence:
-        program_.push_back(StepWord(TermKind::kSequence, 0));
-        program_.push_back(LazyReference(body, &part));
-        program_.push_back(LazyReference(body, &other));
-        ++part.nest.heads;
-        part.nest.searches = std::max(part.nest.searches, other.nest.searches);
-        part.length = std::min(kMaxLength, part.length + other.length);
-        break;
       case SavedTerm::kChoice: {
+        const bool sequence = kind == SavedTerm::kSequence;
         const size_t count = in_.Count(1);
         if (count == 0 || count >= (size_t{1} << 28)) in_.Fail();
-        program_.push_back(StepWord(TermKind::kChoice, count));
-        part.length = kMaxLength;
+        program_.push_back(StepWord(sequence ? TermKind::kSequence : TermKind::kChoice, count));
+        part.length = sequence ? 0 : kMaxLength;
         for (size_t i = 0; i < count && in_.ok(); ++i) {
           program_.push_back(LazyReference(body, &other));
-          part.length = std::min(part.length, other.length);
+          part.length = sequence ? std::min(kMaxLength, part.length + other.length)
+                                 : std::min(part.length, other.length);
+          const bool rest = sequence && i + 1 == count;
+          other.nest.heads = rest ? 0 : other.nest.heads + 1;
           part.nest.Cover(other.nest);
         }
-        ++part.nest.heads;
         break;
       }
       case SavedTerm::kRepeat: {
@@ -482,7 +485,7 @@ class TermReader {
       Nest child;
       words->push_back(GroupReference(nests->size(), *nests, &child));
       const bool rest = kind == NodeKind::kSequence && i + 1 == children;
-      if (kind == NodeKind::kRepeat) child.heads = 0;
+      if (kind == NodeKind::kRepeat || rest) child.heads = 0;
       if (kind == NodeKind::kMembers) child = {0, i < 2 ? child.searches + 1 : 0};
       if ((kind == NodeKind::kSequence || kind == NodeKind::kChoice) && !rest) ++child.heads;
       nest.Cover(child);
@@ -611,6 +614,12 @@ class TermReader {
       ReadGroupWords(rules, &group.words, &nests);
     }
     if (!in_.ok() || !error_.ok()) return;
+    std::string description(group.words.size() * sizeof(uint64_t), '\0');
+    std::memcpy(description.data(), group.words.data(), description.size());
+    if (const std::vector<ProcId>* known = s_.FindGroup(description)) {
+      groups_.push_back(*known);
+      return;
+    }
     for (size_t at = 2 + rules; at < group.words.size();) {
       group.nodes.push_back(ReadGroupNode(group.words, &at));
     }
@@ -619,12 +628,6 @@ class TermReader {
     if (!FindLengths(&group)) return;  // over the bound, which Run() sees
     if (std::ranges::count(group.rule_lengths, kMaxLength) > 0) {
       return Refuse("a rule that no text completes");
-    }
-    std::string description(group.words.size() * sizeof(uint64_t), '\0');
-    std::memcpy(description.data(), group.words.data(), description.size());
-    if (const std::vector<ProcId>* known = s_.FindGroup(description)) {
-      groups_.push_back(*known);
-      return;
     }
     std::vector<ProcId> procs;
     for (uint64_t length : group.rule_lengths) procs.push_back(s_.AddProc(length == 0, length));
@@ -645,6 +648,7 @@ class TermReader {
   uint64_t offset_ = 0;
   const bool trusted_;
   TermStore& s_;
+  const Nest most_;
   uint64_t place_ = 0;  // of the record at hand
   std::vector<TermId> terms_;
   std::vector<Nest> nests_;  // by term

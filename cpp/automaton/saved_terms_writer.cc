@@ -72,12 +72,12 @@ void TermWriter::Needs(TermId id, std::vector<TermId>* out) {
   }
   if (t.kind == TermKind::kCall) {
     const ProcId proc(static_cast<uint32_t>(t.a));
-    const std::vector<TermId>* lazy = LazyBody(proc);
+    const Body* lazy = LazyBody(proc);
     if (lazy == nullptr) {
       out->push_back(s_.BodyOf(proc));
       return;
     }
-    for (TermId part : *lazy) {
+    for (TermId part : lazy->parts) {
       for (TermId child : s_.term(part).children) {
         if (!IsPlain(s_.term(child).kind)) out->push_back(child);
       }
@@ -97,47 +97,61 @@ void TermWriter::Needs(TermId id, std::vector<TermId>* out) {
   }
 }
 
-const std::vector<TermId>* TermWriter::LazyBody(ProcId proc) {
-  const auto [it, added] = lazy_bodies_.try_emplace(proc.value);
-  std::vector<TermId>& parts = it->second;
-  const TermId body = s_.BodyOf(proc);
-  if (added && IsPlain(s_.term(body).kind)) {
-    absl::flat_hash_map<uint32_t, bool> written;  // by term met
-    std::vector<TermId> todo = {body};
+const TermWriter::Body* TermWriter::LazyBody(ProcId proc) {
+  std::unique_ptr<Body>& body = lazy_bodies_[proc.value];
+  const TermId root = s_.BodyOf(proc);
+  if (body == nullptr) {
+    body = std::make_unique<Body>();
+    absl::flat_hash_map<uint32_t, bool> written;   // by term met
+    absl::flat_hash_map<uint32_t, uint32_t> uses;  // by term
+    std::vector<TermId> todo;
+    if (IsPlain(s_.term(root).kind)) todo.push_back(root);
     while (!todo.empty()) {
       const TermId top = todo.back();
+      const Term& t = s_.term(top);
       if (written.try_emplace(top.value, false).second) {
-        for (TermId c : s_.term(top).children) {
+        for (TermId c : t.children) {
+          ++uses[c.value];
           if (IsPlain(s_.term(c).kind) && !written.contains(c.value)) todo.push_back(c);
         }
         if (todo.back() != top) continue;
       }
       todo.pop_back();
-      if (!std::exchange(written[top.value], true)) parts.push_back(top);
+      if (!std::exchange(written[top.value], true)) body->parts.push_back(top);
+    }
+    for (TermId part : body->parts) {
+      const Term& t = s_.term(part);
+      if (t.kind != TermKind::kSequence) continue;
+      const TermId rest = t.children[1];
+      if (s_.term(rest).kind == TermKind::kSequence && uses[rest.value] == 1) {
+        body->joined.insert(rest.value);
+      }
     }
   }
-  return parts.size() >= kLeastLazy ? &parts : nullptr;
+  return body->parts.size() >= kLeastLazy ? body.get() : nullptr;
 }
 
-void TermWriter::WriteLazyCall(const std::vector<TermId>& body) {
-  absl::flat_hash_map<uint32_t, uint32_t> local;
+void TermWriter::WriteLazyCall(const Body& body) {
+  Numbers local;
   out_.Byte(static_cast<uint8_t>(SavedTerm::kLazyCall));
-  out_.Number(body.size());
-  for (TermId t : body) {
-    WritePlain(t, &local);
+  out_.Number(body.parts.size() - body.joined.size());
+  for (TermId t : body.parts) {
+    if (body.joined.contains(t.value)) continue;
+    WritePlain(t, &body, local);
     local.emplace(t.value, static_cast<uint32_t>(local.size()));
   }
 }
 
-// The record of a term of a plain kind. Within a lazy body (`local`) a reference is twice how many
-// records of the body before, or one more than twice how many terms before the call.
-void TermWriter::WritePlain(TermId id, const absl::flat_hash_map<uint32_t, uint32_t>* local) {
+// The record of a term of a plain kind. Within a lazy body a reference is twice how many records of
+// the body before, or one more than twice how many terms before the call; and a sequence is all of
+// its parts.
+void TermWriter::WritePlain(TermId id, const Body* body, const Numbers& local) {
   const Term& t = s_.term(id);
   auto kind = [&](SavedTerm saved) { out_.Byte(static_cast<uint8_t>(saved)); };
   auto reference = [&](TermId child) {
-    if (local == nullptr) return Reference(child);
-    if (const auto it = local->find(child.value); it != local->end()) {
-      return out_.Number(static_cast<uint64_t>(local->size() - it->second) << 1);
+    if (body == nullptr) return Reference(child);
+    if (const auto it = local.find(child.value); it != local.end()) {
+      return out_.Number(static_cast<uint64_t>(local.size() - it->second) << 1);
     }
     out_.Number(uint64_t{count_ - index_.at(child.value)} << 1 | 1);
   };
@@ -154,8 +168,19 @@ void TermWriter::WritePlain(TermId id, const absl::flat_hash_map<uint32_t, uint3
     }
     case TermKind::kSequence:
       kind(SavedTerm::kSequence);
-      reference(t.children[0]);
-      reference(t.children[1]);
+      if (body == nullptr) {
+        reference(t.children[0]);
+        reference(t.children[1]);
+      } else {
+        std::vector<TermId> parts = {t.children[0]};
+        TermId rest = t.children[1];
+        for (; body->joined.contains(rest.value); rest = s_.term(rest).children[1]) {
+          parts.push_back(s_.term(rest).children[0]);
+        }
+        parts.push_back(rest);
+        out_.Number(parts.size());
+        for (TermId part : parts) reference(part);
+      }
       break;
     case TermKind::kChoice:
       kind(SavedTerm::kChoice);
@@ -227,10 +252,10 @@ uint32_t TermWriter::Write(TermId id, const std::vector<TermId>& needs) {
     case TermKind::kSequence:
     case TermKind::kChoice:
     case TermKind::kRepeat:
-      WritePlain(id, nullptr);
+      WritePlain(id, nullptr, {});
       break;
     case TermKind::kCall:
-      if (const auto* lazy = LazyBody(ProcId(static_cast<uint32_t>(t.a)))) {
+      if (const Body* lazy = LazyBody(ProcId(static_cast<uint32_t>(t.a)))) {
         WriteLazyCall(*lazy);
         break;
       }

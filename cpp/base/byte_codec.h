@@ -57,22 +57,14 @@ class ByteReader {
   }
   // A number of at most `max`.
   uint64_t Number(uint64_t max = UINT64_MAX) {
-    uint64_t value = 0;
-    for (int shift = 0;; shift += 7) {
-      const uint8_t byte = Byte();
-      const uint64_t bits = byte & 0x7F;
-      if (shift == 63 && bits > 1) ok_ = false;
-      if (!ok_) return 0;
-      value |= bits << shift;
-      if (byte < 0x80) break;
-      if (shift == 63) {
-        ok_ = false;
-        return 0;
+    if (ok_ && at_ < bytes_.size()) {  // most are one byte
+      const auto byte = static_cast<uint8_t>(bytes_[at_]);
+      if (byte < 0x80 && byte <= max) {
+        ++at_;
+        return byte;
       }
     }
-    if (value <= max) return value;
-    ok_ = false;
-    return 0;
+    return LongNumber(max);
   }
   // How many things follow, each of at least `least_bytes` bytes: so no more than there is room
   // for.
@@ -93,6 +85,25 @@ class ByteReader {
   std::string_view Text() { return Bytes(Count(1)); }
 
  private:
+  uint64_t LongNumber(uint64_t max) {
+    uint64_t value = 0;
+    for (int shift = 0;; shift += 7) {
+      const uint8_t byte = Byte();
+      const uint64_t bits = byte & 0x7F;
+      if (shift == 63 && bits > 1) ok_ = false;
+      if (!ok_) return 0;
+      value |= bits << shift;
+      if (byte < 0x80) break;
+      if (shift == 63) {
+        ok_ = false;
+        return 0;
+      }
+    }
+    if (value <= max) return value;
+    ok_ = false;
+    return 0;
+  }
+
   std::string_view bytes_;
   size_t at_ = 0;
   bool ok_ = true;

@@ -20,7 +20,9 @@
 
 #include <absl/container/inlined_vector.h>
 
+#include <bit>
 #include <chrono>
+#include <cstring>
 
 #include "automaton/saved_terms.h"
 #include "base/byte_codec.h"
@@ -57,11 +59,9 @@ uint64_t SavedChecksum(std::string_view file) {
     return lane ^ lane >> 32;
   };
   auto word_at = [](std::string_view bytes, size_t at) {
-    uint64_t word = 0;
-    for (size_t b = 0; b < 8; ++b) {
-      word |= uint64_t{static_cast<uint8_t>(bytes[at + b])} << (8 * b);
-    }
-    return word;
+    uint64_t word;
+    std::memcpy(&word, bytes.data() + at, 8);
+    return std::endian::native == std::endian::little ? word : __builtin_bswap64(word);
   };
   auto add = [&](std::string_view bytes) {
     size_t at = 0;

@@ -192,7 +192,7 @@ class GrammarCompiler {
   StatusOr<CompiledGrammar> CompileEbnf(std::string_view ebnf, std::string_view root_rule = "root");
   StatusOr<CompiledGrammar> CompileGrammar(const Grammar& grammar);
   // CompiledGrammar::Deserialize into this compiler's tables, under its limits: states and masks
-  // are shared with all its grammars. Not cached.
+  // are shared with its other grammars. Not cached.
   StatusOr<CompiledGrammar> Load(std::string_view bytes, bool trusted = false);
   void ClearCache();
   int64_t cache_size_bytes() const;
