@@ -149,8 +149,10 @@ void TermStore::Grow(Shard* shard) {
 
 TermId TermStore::Intern(const Key& key) {
   const uint32_t hash = key.Hash();
-  Shard& shard = table_[hash >> (32 - kShardBits)];
-  if (2 * shard.used >= shard.slots.size()) Grow(&shard);
+  const uint32_t index = hash >> (32 - kShardBits);
+  Shard& shard = table_[index];
+  // Each shard grows at a load of its own, from 0.3 to 0.6, so that they never do it all at once.
+  if (64 * shard.used >= shard.slots.size() * (19 + (index * 19 >> kShardBits))) Grow(&shard);
   uint64_t* const slots = shard.slots.data();
   const size_t mask = shard.slots.size() - 1;
   size_t slot = hash & mask;
