@@ -1,6 +1,7 @@
 """Types of the compiled module; the docstrings are on the objects themselves."""
 
 import enum
+import os
 from typing import (
     Any,
     Callable,
@@ -72,6 +73,11 @@ class TokenizerInfo:
     @staticmethod
     def from_vocab_and_metadata(
         encoded_vocab: Union[Sequence[str], Sequence[bytes], Sequence[_Text]], metadata: str
+    ) -> TokenizerInfo: ...
+    def save(self, path: Union[str, bytes, os.PathLike[Any]]) -> None: ...
+    @staticmethod
+    def load(
+        path: Union[str, bytes, os.PathLike[Any]], *, mapped: bool = True
     ) -> TokenizerInfo: ...
     @staticmethod
     def _detect_metadata_from_hf(backend_str: str) -> _Metadata: ...
