@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <optional>
 #include <set>
 #include <string>
@@ -77,6 +78,14 @@ void CheckSlice(const Vocab& vocab, Slice* slice,
   }
   EXPECT_EQ(static_cast<size_t>(slice->longest()), longest);
   EXPECT_EQ(Others(*slice), others);
+  std::vector<std::pair<std::string_view, TokenId>> entries;
+  for (TokenId t : others) entries.push_back({vocab.bytes(t), t});
+  const TokenTrie trie = BuildTokenTrie(std::move(entries));
+  EXPECT_EQ(slice->others().tokens, trie.tokens);
+  ASSERT_EQ(slice->others().nodes.size(), trie.nodes.size());
+  EXPECT_EQ(std::memcmp(slice->others().nodes.data(), trie.nodes.data(),
+                        trie.nodes.size() * sizeof(TrieNode)),
+            0);
   const size_t words = (static_cast<size_t>(vocab.size()) + 31) / 32;
   for (uint64_t most : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{7}, uint64_t{39},
                         uint64_t{40}, uint64_t{41}, uint64_t{1} << 62}) {
