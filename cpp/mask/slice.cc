@@ -14,19 +14,20 @@ namespace {
 
 constexpr size_t kMaxStates = 4096;  // of X's automaton, over which it is no class of characters
 
-// X's automaton as a table: state 0 reads a new X; kRefused refuses.
-constexpr uint32_t kRefused = UINT32_MAX;
+constexpr uint32_t kRefused = UINT32_MAX;  // in a table: no text of X goes on so
 
-// Fills `table` (256 entries a state); false when X is not fit for a slice.
-bool Tabulate(TermStore* terms, TermId x, std::vector<uint32_t>* table) {
+}  // namespace
+
+std::optional<std::vector<uint32_t>> Slice::Tabulate(TermStore* terms, TermId x) {
+  std::vector<uint32_t> table;
   std::vector<TermId> states = {x};
   for (size_t i = 0; i < states.size(); ++i) {
-    if (states.size() > kMaxStates) return false;
+    if (states.size() > kMaxStates) return std::nullopt;
     const Term& t = terms->term(states[i]);
-    if (t.nullable) return false;  // a text of X may go on, or is empty
+    if (t.nullable) return std::nullopt;  // a text of X may go on, or is empty
     const Expansion& e = terms->Expand(states[i]);
-    if (!e.calls.empty() || !e.tokens.empty()) return false;
-    table->resize((i + 1) * 256, kRefused);
+    if (!e.calls.empty() || !e.tokens.empty()) return std::nullopt;
+    table.resize((i + 1) * 256, kRefused);
     for (const ByteEdge& edge : e.bytes) {
       uint32_t to = 0;
       if (edge.to != TermStore::Empty()) {
@@ -34,17 +35,13 @@ bool Tabulate(TermStore* terms, TermId x, std::vector<uint32_t>* table) {
         to = static_cast<uint32_t>(it - states.begin());
         if (it == states.end()) states.push_back(edge.to);
       }
-      for (int b = edge.lo; b <= edge.hi; ++b) (*table)[i * 256 + static_cast<size_t>(b)] = to;
+      for (int b = edge.lo; b <= edge.hi; ++b) table[i * 256 + static_cast<size_t>(b)] = to;
     }
   }
-  return true;
+  return table;
 }
 
-}  // namespace
-
-std::unique_ptr<Slice> Slice::Create(const Vocab& vocab, TermStore* terms, TermId x) {
-  std::vector<uint32_t> table;
-  if (!Tabulate(terms, x, &table)) return nullptr;
+std::unique_ptr<Slice> Slice::Create(const Vocab& vocab, const std::vector<uint32_t>& table) {
   std::unique_ptr<Slice> slice(new Slice);
   slice->words_ = (static_cast<size_t>(vocab.size()) + 31) / 32;
   slice->tokens_ = vocab.trie_tokens();
@@ -130,6 +127,8 @@ void Slice::Walk(const Vocab& vocab, const std::vector<uint32_t>& table) {
   out[0].leaf = 0;
   const auto count = static_cast<uint32_t>(out.size());
   out.push_back({count, static_cast<uint32_t>(others_.tokens.size()), 0, 0, 1});
+  out.shrink_to_fit();
+  others_.tokens.shrink_to_fit();
 }
 
 Slice::~Slice() {

@@ -22,9 +22,12 @@ namespace grammask::internal {
 // only the second. Immutable but for bitmaps made on first need; thread-safe.
 class Slice {
  public:
-  // Null when some text of X begins another, or X is no regular class-like term.
-  // `vocab` outlives the slice.
-  static std::unique_ptr<Slice> Create(const Vocab& vocab, TermStore* terms, TermId x);
+  // X's automaton, 256 targets a state: state 0 reads a new X, and is where a whole X leads; then
+  // come the others in the order in which a search by bytes meets them, so that equal automata give
+  // equal tables. Null when some text of X begins another, or X is no regular class-like term.
+  static std::optional<std::vector<uint32_t>> Tabulate(TermStore* terms, TermId x);
+  // The slice of what Tabulate gave. `vocab` outlives it.
+  static std::unique_ptr<Slice> Create(const Vocab& vocab, const std::vector<uint32_t>& table);
   ~Slice();
 
   // The tokens of 1..`most` X, as a bitmap of ceil(V/32) words.
