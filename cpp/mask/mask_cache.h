@@ -53,8 +53,7 @@ struct Level1 {
 // to a number of bytes (a mask cache keeps those that it uses). Thread-safe.
 class SliceStore {
  public:
-  static constexpr size_t kMostBytes = size_t{16} << 20;
-  explicit SliceStore(size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
+  explicit SliceStore(size_t most_bytes = size_t{16} << 20) : most_bytes_(most_bytes) {}
   // The slice of `x`; null when x is not fit for one. Made when `likely`, or when asked for a
   // second time: the first walk without it is cheaper than making it.
   std::shared_ptr<Slice> Get(const Vocab& vocab, TermStore* terms, TermId x, bool likely);
