@@ -15,7 +15,7 @@ uint32_t CaptureTable::Begin(RetId element, bool compound, std::vector<uint32_t>
   auto [it, added] = begin_.try_emplace(element.value, static_cast<uint32_t>(captures_.size()));
   if (added) {
     rival_bytes_ += rivals.size() * 4;
-    captures_.push_back({.element = element, .compound = compound, .rivals = std::move(rivals)});
+    captures_.Append() = {.element = element, .compound = compound, .rivals = std::move(rivals)};
   }
   return it->second;
 }
@@ -42,7 +42,7 @@ uint32_t CaptureTable::Next(uint32_t capture, uint8_t byte) {
     }
     rival_bytes_ += next.rivals.size() * 4;
   }
-  captures_.push_back(std::move(next));
+  captures_.Append() = std::move(next);
   return it->second;
 }
 
