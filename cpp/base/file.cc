@@ -104,7 +104,7 @@ Status WriteFile(const std::string& path, std::span<const std::byte> bytes) {
 #endif
   std::FILE* file = std::fopen(name.c_str(), "wbx");
   if (file == nullptr) return FileError("write", name);
-  bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  bool written = bytes.empty() || std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
   written = std::fclose(file) == 0 && written;
   if (written && std::rename(name.c_str(), path.c_str()) == 0) return {};
   Status error = FileError("write", path);
