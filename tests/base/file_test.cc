@@ -17,6 +17,7 @@ std::string Text(const FileBytes& file) {
 
 TEST(File, WrittenAndRead) {
   const std::string folder = testing::TempDir() + "/file_test";
+  std::filesystem::remove_all(folder);  // of a run that failed
   std::filesystem::create_directory(folder);
   const std::string path = folder + "/file";
   for (size_t size : {0, 1, 4096, 3'000'000}) {
