@@ -18,27 +18,6 @@
 namespace grammask {
 namespace {
 
-// How a limit on memory is shared out: tables for all grammars get two fifths, or what they would
-// take without a limit, and slices beside them a quarter of that (see EngineHub); the grammars kept
-// get the rest. Below 16 MB the limit holds for the grammars alone, as tables of less would be
-// thrown away over and over.
-constexpr int64_t kLeast = int64_t{16} << 20;
-
-Limits SharedLimits(const CompilerOptions& options) {
-  Limits limits = options.limits;
-  if (!options.cache_enabled || options.cache_limit_bytes < 0) return limits;
-  const auto share = static_cast<size_t>(std::max(options.cache_limit_bytes, kLeast) / 5 * 2);
-  limits.arena_bytes = std::min(limits.arena_bytes, share);
-  return limits;
-}
-
-int64_t LimitOfGrammars(const CompilerOptions& options) {
-  const int64_t limit = options.cache_limit_bytes;
-  if (limit < 0) return limit;
-  const auto tables = static_cast<int64_t>(SharedLimits(options).arena_bytes);
-  return std::max(limit - tables - tables / 4, std::min(limit, kLeast / 2));
-}
-
 // Least recently used compiled grammars by key. Thread-safe.
 class GrammarCache {
  public:
@@ -125,6 +104,27 @@ class GrammarCache {
   absl::flat_hash_map<std::string, std::list<Entry>::iterator> index_;
   int64_t bytes_ = 0;
 };
+
+// How a limit on memory is shared out: tables for all grammars get two fifths, or what they would
+// take without a limit, and slices beside them a quarter of that (see EngineHub); the grammars kept
+// get the rest. Below 16 MB the limit holds for the grammars alone, as tables of less would be
+// thrown away over and over.
+constexpr int64_t kLeast = int64_t{16} << 20;
+
+Limits SharedLimits(const CompilerOptions& options) {
+  Limits limits = options.limits;
+  if (!options.cache_enabled || options.cache_limit_bytes < 0) return limits;
+  const auto share = static_cast<size_t>(std::max(options.cache_limit_bytes, kLeast) / 5 * 2);
+  limits.arena_bytes = std::min(limits.arena_bytes, share);
+  return limits;
+}
+
+int64_t LimitOfGrammars(const CompilerOptions& options) {
+  const int64_t limit = options.cache_limit_bytes;
+  if (limit < 0) return limit;
+  const auto tables = static_cast<int64_t>(SharedLimits(options).arena_bytes);
+  return std::max(limit - tables - tables / 4, std::min(limit, kLeast / 2));
+}
 
 // A key part by part, so that no two lists of parts give the same text.
 class KeyBuilder {
