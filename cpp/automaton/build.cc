@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "automaton/members.h"
+#include "automaton/words.h"
 #include "base/check.h"
 
 namespace grammask::internal {
@@ -197,11 +198,31 @@ class TermBuilder {
       case NodeKind::kChoice:
       case NodeKind::kAnd: {
         absl::InlinedVector<TermId, 16> parts;
+        if (v.kind == NodeKind::kChoice && v.children.size() >= WordTable::kFewest) {
+          MakeChoice(v, &parts);
+          return s_.Choice(parts);
+        }
         for (NodeId c : v.children) parts.push_back(ChildTerm(c));
         return v.kind == NodeKind::kChoice ? s_.Choice(parts) : s_.And(parts);
       }
     }
     return TermStore::Nothing();
+  }
+
+  // The alternatives of a large choice; many literals are one.
+  void MakeChoice(const NodeView& v, absl::InlinedVector<TermId, 16>* parts) {
+    std::vector<std::string_view> words[2];
+    for (NodeId c : v.children) {
+      const NodeView child = g_.node(c);
+      if (child.kind == NodeKind::kBytes || child.kind == NodeKind::kJsonText) {
+        words[child.kind == NodeKind::kJsonText].push_back(child.text);
+      } else {
+        parts->push_back(ChildTerm(c));
+      }
+    }
+    for (bool json : {false, true}) {
+      if (!words[json].empty()) parts->push_back(s_.Words(std::move(words[json]), json));
+    }
   }
 
   TermId MakeMembers(const NodeView& v) {

@@ -18,6 +18,7 @@
 
 #include "automaton/members.h"
 #include "automaton/term_store.h"
+#include "automaton/words.h"
 #include "base/check.h"
 #include "base/utf8.h"
 
@@ -95,13 +96,20 @@ class Deriver {
         Add(t_.text[0], s_.Literal(t_.text.substr(1), false));
         break;
       case TermKind::kJsonText:
-        JsonText();
+        JsonText(t_.text, s_.Empty());
         break;
       case TermKind::kByteClass:
         s_.byte_classes_[static_cast<size_t>(t_.a)].ForEachRange(
             [&](uint8_t lo, uint8_t hi) { bytes_.push_back({lo, hi, s_.Empty()}); });
         break;
       case TermKind::kSequence:
+        if (const Term& head = s_.terms_[t_.children[0].value]; head.kind == TermKind::kBytes) {
+          Add(head.text[0], s_.Sequence(s_.Literal(head.text.substr(1), false), t_.children[1]));
+          break;
+        } else if (head.kind == TermKind::kJsonText) {
+          JsonText(head.text, t_.children[1]);
+          break;
+        }
         Append(t_.children[0], t_.children[1]);
         MergeSpelling(t_.children[0]);
         if (s_.terms_[t_.children[0].value].nullable) {
@@ -142,6 +150,10 @@ class Deriver {
         s_.members_->Read(t_, {&bytes_, &calls_, &tokens_});
         Determinise();
         break;
+      case TermKind::kWords:
+        s_.words_->Read(t_, &bytes_, &spelled_, &escapes_);
+        Determinise();
+        break;
     }
     JoinNeighbours(&bytes_);
     return Publish();
@@ -158,13 +170,13 @@ class Deriver {
     bytes_.push_back({static_cast<uint8_t>(byte), static_cast<uint8_t>(byte), to});
   }
 
-  // The first character of a decoded text, raw or escaped, then the rest of it.
-  void JsonText() {
-    const DecodedChar c = DecodeUtf8(t_.text, 0).value_or(DecodedChar{0, 1});
-    const TermId rest = s_.Literal(t_.text.substr(static_cast<size_t>(c.length)), true);
+  // The first character of a decoded text, raw or escaped, then the rest of it, then `after`.
+  void JsonText(std::string_view text, TermId after) {
+    const DecodedChar c = DecodeUtf8(text, 0).value_or(DecodedChar{0, 1});
+    after = s_.Sequence(s_.Literal(text.substr(static_cast<size_t>(c.length)), true), after);
     const TermId one = s_.Character(CodePointSet::Of(c.code_point), true);
     for (const ByteEdge& e : s_.ExpandLocked(one).bytes) {
-      bytes_.push_back({e.lo, e.hi, s_.Sequence(e.to, rest)});
+      bytes_.push_back({e.lo, e.hi, s_.Sequence(e.to, after)});
     }
     spelled_ = bytes_.size() > 1;
   }
@@ -292,7 +304,7 @@ const Expansion* TermStore::Derive(TermId id, bool raw) { return Deriver(*this, 
 
 const Expansion& TermStore::ExpandLocked(TermId id) {
   if (const Expansion* e = terms_[id.value].expansion.load(std::memory_order_relaxed)) return *e;
-  std::vector<TermId> todo = {id};
+  absl::InlinedVector<TermId, 16> todo = {id};
   while (!todo.empty()) {
     const TermId top = todo.back();
     Term& t = terms_[top.value];
@@ -301,7 +313,11 @@ const Expansion& TermStore::ExpandLocked(TermId id) {
       continue;
     }
     const size_t before = todo.size();
-    for (size_t i = 0; i < t.children.size(); ++i) {
+    // The head of a sequence that is a text is read in one go with the rest.
+    const bool text = t.kind == TermKind::kSequence &&
+                      (terms_[t.children[0].value].kind == TermKind::kBytes ||
+                       terms_[t.children[0].value].kind == TermKind::kJsonText);
+    for (size_t i = 0; i < t.children.size() && !text; ++i) {
       // The rest of a sequence is read only where its head may be empty.
       if (t.kind == TermKind::kSequence && i == 1 && !terms_[t.children[0].value].nullable) break;
       const TermId c = t.children[i];

@@ -19,6 +19,7 @@
 #include <numeric>
 
 #include "automaton/members.h"
+#include "automaton/words.h"
 #include "base/check.h"
 
 namespace grammask::internal {
@@ -95,7 +96,8 @@ TermStore::TermStore(const Limits& limits, int64_t small_count)
     : limits_(limits),
       small_count_(std::max<int64_t>(small_count, 1)),
       table_(1 << 12),
-      members_(std::make_unique<MemberTable>(this)) {
+      members_(std::make_unique<MemberTable>(this)),
+      words_(std::make_unique<WordTable>(this)) {
   for (TermKind kind : {TermKind::kNothing, TermKind::kEmpty, TermKind::kAll}) {
     Term& t = terms_.Append();
     t.kind = kind;
@@ -166,18 +168,12 @@ TermId TermStore::Intern(const Key& key) {
       break;
     case TermKind::kBytes:
     case TermKind::kJsonText:
-      t.min_length = t.text.size();
-      if (t.kind == TermKind::kJsonText) {
-        for (char c : t.text) {
-          const auto b = static_cast<uint8_t>(c);
-          if (b == '"' || b == '\\' || b == '\b' || b == '\f' || b == '\n' || b == '\r' ||
-              b == '\t') {
-            t.min_length += 1;
-          } else if (b < 0x20) {
-            t.min_length += 5;
-          }
-        }
-      }
+      t.min_length =
+          t.kind == TermKind::kJsonText ? WordTable::SpelledLength(t.text) : t.text.size();
+      break;
+    case TermKind::kWords:
+      t.min_length = words_->MinLength(t);
+      t.nullable = words_->Nullable(t);
       break;
     case TermKind::kByteClass:
     case TermKind::kTokens:
@@ -343,6 +339,14 @@ TermId TermStore::Repeat(TermId body, int64_t min, int64_t max) {
   if (t.kind == TermKind::kRepeat && t.a == 0 && t.b == kUnbounded) return body;  // (x*){..} = x*
   const TermId children[] = {body};
   return Intern({.kind = TermKind::kRepeat, .children = children, .a = min, .b = max});
+}
+
+TermId TermStore::Words(std::vector<std::string_view> words, bool json) {
+  return words_->Choice(std::move(words), json);
+}
+
+TermId TermStore::WordsTerm(int64_t a, int64_t b) {
+  return Intern({.kind = TermKind::kWords, .a = a, .b = b});
 }
 
 TermId TermStore::Call(ProcId proc) { return Intern({.kind = TermKind::kCall, .a = proc.value}); }
@@ -521,7 +525,8 @@ void TermStore::AddGroup(const std::string& description, const std::vector<ProcI
 size_t TermStore::memory_bytes() const {
   return memory_.bytes() + terms_.bytes() + procs_.bytes() + table_.size() * 8 +
          characters_.size() * 128 + byte_class_ids_.size() * 96 + multiple_ids_.size() * 48 +
-         token_set_bytes_ + raw_.size() * 24 + known_.size() * 8 + members_->memory_bytes();
+         token_set_bytes_ + raw_.size() * 24 + known_.size() * 8 + members_->memory_bytes() +
+         words_->memory_bytes();
 }
 
 std::string TermStore::ToString(TermId id) const {
@@ -606,6 +611,18 @@ std::string TermStore::ToString(TermId id) const {
       case TermKind::kTokens:
         out += "tokens" + std::to_string(t.a);
         break;
+      case TermKind::kWords: {
+        const std::vector<std::string_view> words = words_->Rest(t);
+        out += words_->escaped(t) ? "escaped(" : "(";
+        for (std::string_view word : words) {
+          if (out.back() != '(') out += " | ";
+          out += words_->json(t) ? "json\"" : "\"";
+          for (char c : word) AppendShown(static_cast<uint8_t>(c), "\"\\", &out);
+          out += "\"";
+        }
+        out += ")";
+        break;
+      }
       case TermKind::kMembers:
         out += "members" + std::to_string(t.a) + "." + std::to_string(t.b);
         break;

@@ -50,6 +50,7 @@ enum class TermKind : uint8_t {
   kMultiple,   // digits, dots skipped: (remainder, then digits) * 10^scale divisible by modulus
   kTokens,     // one token by id
   kMembers,    // members in any order: a state and a phase, see members.h
+  kWords,      // a choice of many literals, see words.h
 };
 
 // Bytes lo..hi lead to the state `to`.
@@ -92,6 +93,7 @@ struct Term {
   std::string_view text;             // kBytes kJsonText
   // kRepeat: bounds. kMultiple: remainder, and an index of multiple(). kCall: procedure.
   // kByteClass: an index of byte_class(). kTokens: an index of token_set(). kMembers: state, phase.
+  // kWords: see WordTable.
   int64_t a = 0, b = 0;
   std::atomic<const Expansion*> expansion = nullptr;
   std::atomic<uint32_t> far = 0;                  // FarTerm(), once known
@@ -111,6 +113,7 @@ struct Proc {
 inline constexpr uint64_t kMaxLength = uint64_t{1} << 60;
 
 class MemberTable;
+class WordTable;
 struct MemberSpec;
 
 class TermStore {
@@ -132,6 +135,8 @@ class TermStore {
   TermId ByteClass(const ByteSet& bytes);
   TermId Sequence(TermId head, TermId rest);
   TermId Choice(std::span<const TermId> alternatives);
+  // The choice of many literals, as Literal() has them: one term however many they are.
+  TermId Words(std::vector<std::string_view> words, bool json);
   TermId Repeat(TermId body, int64_t min, int64_t max);
   TermId Call(ProcId proc);
   TermId And(std::span<const TermId> parts);  // Nothing() when it matches no text
@@ -232,9 +237,11 @@ class TermStore {
   friend class Deriver;
   friend class EmptinessSearch;
   friend class MemberTable;
+  friend class WordTable;
 
   TermId Intern(const Key& key);
   TermId MembersTerm(uint32_t state, int64_t phase);
+  TermId WordsTerm(int64_t a, int64_t b);
   bool Endless(TermId id) const;
   TermId Pair(TermId head, TermId rest);  // a kSequence as it stands
   TermId RawAnd(std::span<const TermId> parts);
@@ -269,6 +276,7 @@ class TermStore {
   absl::flat_hash_map<uint32_t, ProcId> procs_by_body_;
   absl::flat_hash_map<uint32_t, ProcId> capturing_by_body_;
   std::unique_ptr<MemberTable> members_;
+  std::unique_ptr<WordTable> words_;
   absl::flat_hash_map<std::string, std::vector<ProcId>> groups_;
   // kAnd and kNot only: edges whose targets have not been checked; 1 known to match, 2 to match
   // nothing.

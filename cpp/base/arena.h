@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -54,53 +57,53 @@ class BumpArena {
   size_t used_ = 0, capacity_ = 0, bytes_ = 0;
 };
 
-// A table of T that grows at its end and never moves an element. One thread at a time may append;
-// any thread may read an element whose index reached it through a release/acquire pair.
-template <class T, int kLogChunk = 10>
+// A table of T that grows at its end and never moves an element: blocks of 2^kLogFirst elements, as
+// many again, twice as many, and so on, so that one table of 32 addresses finds any element. One
+// thread at a time may append; any thread may read an element whose index reached it through a
+// release/acquire pair.
+template <class T, int kLogFirst = 10>
 class StableVector {
  public:
   StableVector() = default;
   StableVector(const StableVector&) = delete;
   StableVector& operator=(const StableVector&) = delete;
   ~StableVector() {
-    for (auto& level : top_) {
-      auto* chunks = level.load(std::memory_order_relaxed);
-      if (chunks == nullptr) continue;
-      for (size_t i = 0; i < kTop; ++i) delete[] chunks[i].load(std::memory_order_relaxed);
-      delete[] chunks;
-    }
+    static_assert(std::is_trivially_destructible_v<T>);
+    for (auto& block : blocks_) std::free(block.load(std::memory_order_relaxed));
   }
 
   size_t size() const { return size_; }
-  size_t bytes() const { return chunks_ * sizeof(T) << kLogChunk; }
-  static constexpr size_t max_size() { return kTop * kTop << kLogChunk; }
+  // Of what is in use: the rest of the last block was never touched.
+  size_t bytes() const { return size_ * sizeof(T); }
 
   // A default-constructed element at index size() - 1 afterwards.
   T& Append() {
-    const size_t chunk = size_ >> kLogChunk;
-    auto& level = top_[chunk / kTop];
-    auto* chunks = level.load(std::memory_order_relaxed);
-    if (chunks == nullptr) {
-      chunks = new std::atomic<T*>[kTop]();
-      level.store(chunks, std::memory_order_release);
+    const Place at(size_);
+    T* block = blocks_[at.block].load(std::memory_order_relaxed);
+    if (block == nullptr) {
+      block = static_cast<T*>(std::malloc(sizeof(T) << (kLogFirst + std::max(at.block - 1, 0))));
+      if (block == nullptr) throw std::bad_alloc();
+      blocks_[at.block].store(block, std::memory_order_release);
     }
-    if ((size_ & kMask) == 0) {
-      chunks[chunk % kTop].store(new T[size_t{1} << kLogChunk](), std::memory_order_release);
-      ++chunks_;
-    }
-    return (*this)[size_++];
+    ++size_;
+    return *new (block + at.offset) T();
   }
   T& operator[](size_t i) const {
-    const size_t chunk = i >> kLogChunk;
-    auto* chunks = top_[chunk / kTop].load(std::memory_order_acquire);
-    return chunks[chunk % kTop].load(std::memory_order_acquire)[i & kMask];
+    const Place at(i);
+    return blocks_[at.block].load(std::memory_order_acquire)[at.offset];
   }
 
  private:
-  static constexpr size_t kTop = 2048;
-  static constexpr size_t kMask = (size_t{1} << kLogChunk) - 1;
-  std::atomic<std::atomic<T*>*> top_[kTop] = {};
-  size_t size_ = 0, chunks_ = 0;
+  // Block b > 0 begins at index 2^(kLogFirst + b - 1).
+  struct Place {
+    explicit Place(size_t i)
+        : block(std::bit_width(i >> kLogFirst)),
+          offset(block == 0 ? i : i ^ (size_t{1} << (kLogFirst + block - 1))) {}
+    int block;
+    size_t offset;
+  };
+  std::atomic<T*> blocks_[33] = {};
+  size_t size_ = 0;
 };
 
 }  // namespace grammask::internal

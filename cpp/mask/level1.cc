@@ -24,6 +24,8 @@ namespace grammask::internal {
 namespace {
 
 constexpr size_t kMaxList = 1024;     // tokens over which a bitmap is smaller and faster
+constexpr uint32_t kMinRun = 8;       // tokens below a node that are a run rather than so many
+constexpr size_t kMinRunTokens = 64;  // tokens of runs that are worth a bitmap
 constexpr uint32_t kReference = 256;  // tokens below a node over which it is not spelled out
 constexpr int kWideLoop = 120;        // first bytes of a class that makes its slice worth having
 constexpr int kLoop = 30;             // the same for a class asked for again and again
@@ -32,10 +34,11 @@ constexpr int kLoop = 30;             // the same for a class asked for again an
 
 struct MaskCache::Draft {
   std::vector<TokenId> accepted;
+  std::vector<TokenRun> runs;  // accepted as well; ascending
   const uint32_t* slice = nullptr;
   std::vector<uint32_t> escapes;                               // nodes of the vocabulary's trie
   std::vector<std::pair<std::string_view, TokenId>> residues;  // of slices' other tokens
-  std::vector<WalkLevel> stack;
+  WalkScratch scratch;
   uint64_t reach = UINT64_MAX;  // see Level1
 };
 
@@ -45,6 +48,7 @@ MaskCache::MaskCache(std::shared_ptr<const Vocab> vocab, SetTable* sets,
       sets_(*sets),
       terms_(sets->terms()),
       words_((static_cast<size_t>(vocab_->size()) + 31) / 32),
+      bitmaps_(words_, vocab_->trie_tokens()),
       slice_store_(std::move(slices)) {}
 
 const Level1& MaskCache::OfState(TermId state) {
@@ -155,7 +159,7 @@ const Level1* MaskCache::Make(TermId state) {
   }
   {
     Draft draft;
-    if (TakeSlice(state, &draft)) return Store(draft);
+    if (TakeSlice(state, &draft)) return Store(std::move(draft));
   }
   // A bound that no token of this state comes near, such as maxLength beside a pattern.
   if (const auto loosened = terms_.Loosen(state)) {
@@ -164,37 +168,52 @@ const Level1* MaskCache::Make(TermId state) {
   }
   Draft draft;
   WalkState(state, &draft);
-  return Store(draft);
+  return Store(std::move(draft));
 }
 
 // Walks a trie from `state` with an unknown context: what it accepts, at which nodes it escapes,
 // and how far it reaches.
 template <class RootChild>
-void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, std::span<const TokenId> tokens,
-                     RootChild&& root_child, Draft* draft) {
+void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
+                     std::span<const TokenId> tokens, RootChild&& root_child, Draft* draft) {
   uint64_t reach = 0;
   // The set met last, which in a loop is the same again and again.
   SetId last;
   bool escaping = false;
   uint64_t completion = 0;
-  auto visit = [&](uint32_t i, SetId set) {
-    const TrieNode& node = nodes[i];
-    for (uint32_t t = node.tokens; t < nodes[i + 1].tokens; ++t) {
-      draft->accepted.push_back(tokens[t]);
-    }
-    if (set != last) {
-      last = set;
-      const Set& reached = sets_.set(set);
-      escaping = reached.escaping;
-      completion = 0;
-      for (const Item& item : reached.kernel) {
-        if (item.ret == kUnknown) {
-          completion = std::max(completion, terms_.term(item.term).min_length);
-        }
+  auto look = [&](SetId set) {
+    if (set == last) return;
+    last = set;
+    const Set& reached = sets_.set(set);
+    escaping = reached.escaping;
+    completion = 0;
+    for (const Item& item : reached.kernel) {
+      if (item.ret == kUnknown) {
+        completion = std::max(completion, terms_.term(item.term).min_length);
       }
     }
+  };
+  auto accept = [&](uint32_t first, uint32_t end) {
+    draft->accepted.insert(draft->accepted.end(), tokens.begin() + first, tokens.begin() + end);
+  };
+  auto visit = [&](uint32_t i, SetId set) {
+    const TrieNode& node = nodes[i];
+    accept(node.tokens, nodes[i + 1].tokens);
+    look(set);
     if (escaping && !node.leaf) draft->escapes.push_back(i);
     reach = std::max(reach, node.depth + completion);
+  };
+  // All below is accepted inside, so that it does not matter where else it might end.
+  auto whole = [&](uint32_t i, SetId set) {
+    const uint32_t first = nodes[i].tokens, end = nodes[nodes[i].end].tokens;
+    if (end - first < kMinRun) {
+      accept(first, end);
+    } else {
+      draft->runs.push_back({first, end});
+    }
+    look(set);
+    const uint64_t rest_of_character = alphabets->below(i).characters ? 3 : 0;
+    reach = std::max(reach, alphabets->deepest(i) + completion + rest_of_character);
   };
   for (const ByteEdge& edge : terms_.Expand(state).bytes) {
     SetId set;
@@ -202,8 +221,14 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, std::span<co
       const uint32_t child = root_child(static_cast<uint8_t>(b));
       if (child == 0) continue;
       if (set == SetTable::Dead()) set = sets_.InUnknownContext(edge.to);
+      const Alphabet* loop = alphabets != nullptr ? draft->scratch.Find(set.value) : nullptr;
+      if (loop != nullptr && alphabets->below(child).IsWithin(*loop)) {
+        whole(child, set);
+        continue;
+      }
       visit(child, set);
-      WalkTrie(nodes, child + 1, nodes[child].end, 1, sets_, set, &draft->stack, visit);
+      WalkTrie(nodes, alphabets, child + 1, nodes[child].end, 1, sets_, set, &draft->scratch, visit,
+               whole);
     }
   }
   draft->reach = reach;
@@ -211,7 +236,7 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, std::span<co
 
 void MaskCache::WalkState(TermId state, Draft* draft) {
   Walk(
-      state, vocab_->nodes(), vocab_->trie_tokens(),
+      state, vocab_->nodes(), &vocab_->alphabets(), vocab_->trie_tokens(),
       [&](uint8_t byte) { return vocab_->root_child(byte); }, draft);
 }
 
@@ -219,8 +244,8 @@ void MaskCache::WalkOthers(TermId state, const Slice& slice, Draft* draft) {
   const TokenTrie& others = slice.others();
   if (others.empty()) return;
   Walk(
-      state, others.nodes, others.tokens, [&](uint8_t byte) { return slice.root_child(byte); },
-      draft);
+      state, others.nodes, nullptr, others.tokens,
+      [&](uint8_t byte) { return slice.root_child(byte); }, draft);
   for (uint32_t i : draft->escapes) {
     for (uint32_t t = others.nodes[i + 1].tokens; t < others.nodes[others.nodes[i].end].tokens;
          ++t) {
@@ -284,28 +309,16 @@ bool MaskCache::TakeSlice(TermId state, Draft* draft) {
   return true;
 }
 
-uint32_t* MaskCache::NewBitmap() {
-  std::lock_guard lock(mutex_);
-  bytes_ += words_ * 4;
-  return memory_.Allocate<uint32_t>(words_);
-}
-
 TokenMask MaskCache::Compact(const std::vector<TokenId>& list,
                              std::span<const uint32_t* const> bitmaps) {
   TokenMask mask;
-  if (bitmaps.size() > 1 || list.size() > kMaxList) {
-    uint32_t* bitmap = NewBitmap();
-    std::memset(bitmap, 0, words_ * 4);
-    for (const uint32_t* b : bitmaps) {
-      for (size_t w = 0; w < words_; ++w) bitmap[w] |= b[w];
-    }
-    for (TokenId t : list) {
-      bitmap[static_cast<uint32_t>(t) >> 5] |= uint32_t{1} << (static_cast<uint32_t>(t) & 31);
-    }
-    mask.bitmap = bitmap;
+  if (bitmaps.size() == 1) mask.bitmap = bitmaps[0];
+  if (bitmaps.size() > 1) mask.bitmap = bitmaps_.Union(bitmaps);
+  if (list.size() > kMaxList) {
+    std::vector<uint32_t> bits = BitsOf({mask.bitmap, list});
+    mask.bitmap = bitmaps_.Intern(bits);
     return mask;
   }
-  if (!bitmaps.empty()) mask.bitmap = bitmaps[0];
   if (list.empty()) return mask;
   std::lock_guard lock(mutex_);
   mask.list = memory_.Copy(std::span<const TokenId>(list));
@@ -313,14 +326,19 @@ TokenMask MaskCache::Compact(const std::vector<TokenId>& list,
   return mask;
 }
 
+std::vector<uint32_t> MaskCache::BitsOf(const TokenMask& mask) const {
+  std::vector<uint32_t> bits(words_);
+  if (mask.bitmap != nullptr) std::memcpy(bits.data(), mask.bitmap, words_ * 4);
+  for (TokenId t : mask.list) SetBit(bits.data(), t);
+  return bits;
+}
+
 // What escaping tokens leave over: short lists are spelled out into the residual trie, long ones
 // kept as references into the vocabulary's trie. Tokens that the state accepts anyhow need neither.
 void MaskCache::AddEscapes(const Draft& draft, const std::vector<uint32_t>& accepted, Level1* out) {
   const auto nodes = vocab_->nodes();
   const auto tokens = vocab_->trie_tokens();
-  auto is_accepted = [&](TokenId t) {
-    return (accepted[static_cast<uint32_t>(t) >> 5] >> (static_cast<uint32_t>(t) & 31)) & 1;
-  };
+  auto is_accepted = [&](TokenId t) { return TestBit(accepted.data(), t); };
   std::vector<std::pair<std::string_view, TokenId>> residues;
   for (const auto& [text, token] : draft.residues) {
     if (!is_accepted(token)) residues.push_back({text, token});
@@ -346,18 +364,24 @@ void MaskCache::AddEscapes(const Draft& draft, const std::vector<uint32_t>& acce
   tries_.push_back(std::move(trie));
 }
 
-const Level1* MaskCache::Store(const Draft& draft) {
+const Level1* MaskCache::Store(Draft draft) {
   Level1 result;
   result.reach = draft.reach;
-  const uint32_t* bitmaps[] = {draft.slice};
-  result.accepted = Compact(draft.accepted, {bitmaps, draft.slice != nullptr ? 1u : 0u});
-  if (!draft.escapes.empty() || !draft.residues.empty()) {
-    std::vector<uint32_t> bits(words_);
-    if (draft.slice != nullptr) std::memcpy(bits.data(), draft.slice, words_ * 4);
-    for (TokenId t : draft.accepted) {
-      bits[static_cast<uint32_t>(t) >> 5] |= uint32_t{1} << (static_cast<uint32_t>(t) & 31);
+  std::vector<const uint32_t*> bitmaps;
+  if (draft.slice != nullptr) bitmaps.push_back(draft.slice);
+  size_t run_tokens = 0;
+  for (const TokenRun& run : draft.runs) run_tokens += run.last - run.first;
+  if (run_tokens >= kMinRunTokens) {
+    bitmaps.push_back(bitmaps_.OfRuns(draft.runs));
+  } else {
+    for (const TokenRun& run : draft.runs) {
+      const auto tokens = vocab_->trie_tokens().subspan(run.first, run.last - run.first);
+      draft.accepted.insert(draft.accepted.end(), tokens.begin(), tokens.end());
     }
-    AddEscapes(draft, bits, &result);
+  }
+  result.accepted = Compact(draft.accepted, bitmaps);
+  if (!draft.escapes.empty() || !draft.residues.empty()) {
+    AddEscapes(draft, BitsOf(result.accepted), &result);
   }
   std::lock_guard lock(mutex_);
   auto* stored = new (memory_.Allocate<Level1>(1)) Level1(result);

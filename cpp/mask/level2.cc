@@ -23,9 +23,7 @@ void MaskCache::Fill(SetId set, uint32_t* row) {
   } else {
     std::memset(row, 0, words_ * 4);
   }
-  for (TokenId t : mask.list) {
-    row[static_cast<uint32_t>(t) >> 5] |= uint32_t{1} << (static_cast<uint32_t>(t) & 31);
-  }
+  for (TokenId t : mask.list) SetBit(row, t);
 }
 
 const TokenMask& MaskCache::OfSet(SetId set) {
@@ -41,25 +39,31 @@ const TokenMask& MaskCache::OfSet(SetId set) {
   return *made;
 }
 
-// Calls visit(node, set, tokens of the node, end of what begins with the node) for the nodes of
-// what is left over that can follow in `returned`.
+// Calls visit(node, set, tokens, end of what begins with the node) for the nodes of what is left
+// over that can follow in `returned`: with the tokens of the node, or, where all that begins with
+// the node can follow, with all of these once.
 template <class Visit>
 void MaskCache::WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit) {
-  std::vector<WalkLevel> stack;
-  auto walk = [&](std::span<const TrieNode> nodes, std::span<const TokenId> tokens, uint32_t first,
-                  uint32_t end, uint32_t depth) {
-    WalkTrie(nodes, first, end, depth, sets_, returned, &stack, [&](uint32_t i, SetId set) {
-      visit(i, set, tokens.subspan(nodes[i].tokens, nodes[i + 1].tokens - nodes[i].tokens),
+  WalkScratch scratch;
+  auto walk = [&](std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
+                  std::span<const TokenId> tokens, uint32_t first, uint32_t end, uint32_t depth) {
+    auto some = [&](uint32_t i, SetId set, uint32_t next) {
+      visit(i, set, tokens.subspan(nodes[i].tokens, nodes[next].tokens - nodes[i].tokens),
             nodes[i].end);
-    });
+    };
+    WalkTrie(
+        nodes, alphabets, first, end, depth, sets_, returned, &scratch,
+        [&](uint32_t i, SetId set) { some(i, set, i + 1); },
+        [&](uint32_t i, SetId set) { some(i, set, nodes[i].end); });
   };
   if (level1.residual != nullptr) {
     const TokenTrie& trie = *level1.residual;
-    walk(trie.nodes, trie.tokens, 1, trie.node_count(), 0);
+    walk(trie.nodes, nullptr, trie.tokens, 1, trie.node_count(), 0);
   }
   for (uint32_t top : level1.references) {
     const auto nodes = vocab_->nodes();
-    walk(nodes, vocab_->trie_tokens(), top + 1, nodes[top].end, nodes[top].depth);
+    walk(nodes, &vocab_->alphabets(), vocab_->trie_tokens(), top + 1, nodes[top].end,
+         nodes[top].depth);
   }
 }
 
@@ -131,19 +135,9 @@ std::vector<TokenId> MaskCache::Refused(SetId set) {
 }
 
 TokenMask MaskCache::Without(const TokenMask& mask, const std::vector<TokenId>& refused) {
-  uint32_t* bitmap = NewBitmap();
-  if (mask.bitmap != nullptr) {
-    std::memcpy(bitmap, mask.bitmap, words_ * 4);
-  } else {
-    std::memset(bitmap, 0, words_ * 4);
-  }
-  for (TokenId t : mask.list) {
-    bitmap[static_cast<uint32_t>(t) >> 5] |= uint32_t{1} << (static_cast<uint32_t>(t) & 31);
-  }
-  for (TokenId t : refused) {
-    bitmap[static_cast<uint32_t>(t) >> 5] &= ~(uint32_t{1} << (static_cast<uint32_t>(t) & 31));
-  }
-  return {bitmap, {}};
+  std::vector<uint32_t> bits = BitsOf(mask);
+  for (TokenId t : refused) ClearBit(bits.data(), t);
+  return {bitmaps_.Intern(bits), {}};
 }
 
 const TokenMask* MaskCache::MakeLevel2(SetId set) {

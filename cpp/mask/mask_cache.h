@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/arena.h"
+#include "mask/bitmap_store.h"
 #include "mask/slice.h"
 #include "mask/token_trie.h"
 #include "mask/trie_walk.h"
@@ -29,7 +30,7 @@
 
 namespace grammask::internal {
 
-// A set of tokens: a bitmap (ceil(V/32) words, maybe shared, maybe null) and a list beside it.
+// A set of tokens: a shared bitmap (ceil(V/32) words; null for none) and a list beside it.
 struct TokenMask {
   const uint32_t* bitmap = nullptr;
   std::span<const TokenId> list;
@@ -93,23 +94,25 @@ class MaskCache {
   const Level1& OfState(TermId state);
 
   size_t count() const { return count_.load(std::memory_order_relaxed); }
-  size_t memory_bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  size_t memory_bytes() const {
+    return bytes_.load(std::memory_order_relaxed) + bitmaps_.memory_bytes();
+  }
 
  private:
   struct Draft;
 
   const Level1* Make(TermId state);
   template <class RootChild>
-  void Walk(TermId state, std::span<const TrieNode> nodes, std::span<const TokenId> tokens,
-            RootChild&& root_child, Draft* draft);
+  void Walk(TermId state, std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
+            std::span<const TokenId> tokens, RootChild&& root_child, Draft* draft);
   void WalkState(TermId state, Draft* draft);
   void WalkOthers(TermId state, const Slice& slice, Draft* draft);
   bool TakeSlice(TermId state, Draft* draft);
   const Level1* FromWider(TermId state, TermId wider);
   bool FindRefused(TermId state, TermId wider, std::vector<TokenId>* refused);
   Slice* SliceFor(TermId x, bool bounded);
-  const Level1* Store(const Draft& draft);
-  void AddEscapes(const Draft& draft, const std::vector<uint32_t>& accepted_bits, Level1* out);
+  const Level1* Store(Draft draft);
+  void AddEscapes(const Draft& draft, const std::vector<uint32_t>& accepted, Level1* out);
   const TokenMask* MakeLevel2(SetId set);
   template <class Visit>
   void WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit);
@@ -119,7 +122,7 @@ class MaskCache {
   std::vector<TokenId> Refused(SetId set);
   TokenMask Without(const TokenMask& mask, const std::vector<TokenId>& refused);
   TokenMask Compact(const std::vector<TokenId>& list, std::span<const uint32_t* const> bitmaps);
-  uint32_t* NewBitmap();
+  std::vector<uint32_t> BitsOf(const TokenMask& mask) const;
 
   const std::shared_ptr<const Vocab> vocab_;
   SetTable& sets_;
@@ -127,6 +130,7 @@ class MaskCache {
   const size_t words_;
   std::mutex mutex_;  // memory_, tries_
   BumpArena memory_;
+  BitmapStore bitmaps_;
   std::vector<std::unique_ptr<const TokenTrie>> tries_;
   const std::shared_ptr<SliceStore> slice_store_;
   std::mutex slice_mutex_;

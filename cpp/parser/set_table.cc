@@ -167,9 +167,11 @@ RetId SetTable::Resolve(RetId ret, SetId self) {
   if ((ret.value & kSelf) == 0) return ret;
   const ProcId proc(ret.value & ~kSelf);
   const uint64_t key = uint64_t{self.value} << 32 | proc.value;
-  auto [it, added] = ret_ids_.try_emplace(key, RetId(static_cast<uint32_t>(rets_.size())));
-  if (added) rets_.Append() = {self, proc, 0, it->second};
-  return it->second;
+  if (auto it = ret_ids_.find(key); it != ret_ids_.end()) return it->second;
+  if (!terms_.has_captures()) return NamePlace(self, proc);
+  const RetId next(static_cast<uint32_t>(rets_.size()));
+  rets_.Append() = {self, proc, 0, next};
+  return ret_ids_[key] = next;
 }
 
 RetId SetTable::WithCapture(RetId plain, uint32_t capture) {
@@ -336,7 +338,7 @@ const SetBody& SetTable::MakeBodyLocked(SetId id) {
     unfinished_ = outer;
     body->captures = each_byte;
   }
-  body->classes = each_byte ? BuildClasses(body->items, true) : Classes(body->items);
+  body->classes = Classes(body->items, each_byte);
   const size_t count = body->classes->example.size();
   body->targets = memory_.Allocate<std::atomic<uint32_t>>(count);
   for (size_t i = 0; i < count; ++i) new (&body->targets[i]) std::atomic<uint32_t>(kNotYet);
@@ -344,14 +346,69 @@ const SetBody& SetTable::MakeBodyLocked(SetId id) {
   return *body;
 }
 
-const ClassMap* SetTable::Classes(std::span<const Item> items) {
-  if (items.size() != 1) return BuildClasses(items, false);
-  auto [it, added] = classes_by_term_.try_emplace(items[0].term.value);
-  if (added) it->second = BuildClasses(items, false);
-  return it->second;
+// The map of runs of bytes of one class, ascending and disjoint: lo | hi << 8 | class << 16, where
+// the classes are 1, 2, ... as they first come up. Few are different: most states read one character
+// or another spelling of it.
+const ClassMap* SetTable::InternClasses(std::span<const uint32_t> runs) {
+  const absl::string_view key(reinterpret_cast<const char*>(runs.data()), runs.size_bytes());
+  if (auto it = class_maps_.find(key); it != class_maps_.end()) return it->second;
+  auto* map = memory_.Allocate<ClassMap>(1);
+  *map = {};
+  std::vector<uint8_t> example;
+  for (uint32_t run : runs) {
+    const auto lo = static_cast<uint8_t>(run), hi = static_cast<uint8_t>(run >> 8);
+    const auto c = static_cast<uint16_t>(run >> 16);
+    if (c > example.size()) example.push_back(lo);
+    for (int b = lo; b <= hi; ++b) map->class_of[b] = c;
+  }
+  map->example = memory_.Copy(std::span<const uint8_t>(example));
+  class_maps_.emplace(key, map);
+  return map;
 }
 
-const ClassMap* SetTable::BuildClasses(std::span<const Item> items, bool each_byte) {
+const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
+  absl::InlinedVector<uint32_t, 32> runs;
+  auto add = [&](uint8_t lo, uint8_t hi, size_t c) {
+    runs.push_back(lo | uint32_t{hi} << 8 | static_cast<uint32_t>(c) << 16);
+  };
+  if (each_byte) {
+    // Only whether a byte can be read matters: each is a class of its own.
+    bool read[256] = {};
+    for (const Item& item : items) {
+      for (const ByteEdge& e : terms_.ExpandLocked(item.term).bytes) {
+        std::fill(read + e.lo, read + e.hi + 1, true);
+      }
+    }
+    size_t count = 0;
+    for (int b = 0; b < 256; ++b) {
+      if (read[b]) add(static_cast<uint8_t>(b), static_cast<uint8_t>(b), ++count);
+    }
+    return InternClasses(runs);
+  }
+  if (items.size() == 1) {
+    // Edges of one target are one class.
+    absl::InlinedVector<TermId, 32> targets;
+    absl::flat_hash_map<uint32_t, size_t> by_target;
+    for (const ByteEdge& e : terms_.ExpandLocked(items[0].term).bytes) {
+      size_t c = 0;
+      if (by_target.empty()) {
+        c = static_cast<size_t>(std::ranges::find(targets, e.to) - targets.begin());
+      } else if (auto it = by_target.find(e.to.value); it != by_target.end()) {
+        c = it->second;
+      } else {
+        c = targets.size();
+      }
+      if (c == targets.size()) {
+        targets.push_back(e.to);
+        if (!by_target.empty()) by_target.emplace(e.to.value, c);
+        if (by_target.empty() && targets.size() > kLinearSearch * 2) {
+          for (size_t i = 0; i < targets.size(); ++i) by_target.emplace(targets[i].value, i);
+        }
+      }
+      add(e.lo, e.hi, c + 1);
+    }
+    return InternClasses(runs);
+  }
   // Bytes between two neighbouring ends of edges behave alike; pieces with the same moves are one
   // class.
   bool starts[257] = {};
@@ -362,10 +419,10 @@ const ClassMap* SetTable::BuildClasses(std::span<const Item> items, bool each_by
     }
   }
   uint16_t piece_of[256];
-  uint8_t example_of[256];
+  uint8_t first_of[257];
   uint16_t pieces = 0;
   for (int b = 0; b < 256; ++b) {
-    if (starts[b] || b == 0 || each_byte) example_of[pieces++] = static_cast<uint8_t>(b);
+    if (starts[b] || b == 0) first_of[pieces++] = static_cast<uint8_t>(b);
     piece_of[b] = static_cast<uint16_t>(pieces - 1);
   }
   using Moves = absl::InlinedVector<uint64_t, 4>;
@@ -373,39 +430,48 @@ const ClassMap* SetTable::BuildClasses(std::span<const Item> items, bool each_by
   for (uint32_t i = 0; i < items.size(); ++i) {
     for (const ByteEdge& e : terms_.ExpandLocked(items[i].term).bytes) {
       for (uint16_t p = piece_of[e.lo]; p <= piece_of[e.hi]; ++p) {
-        if (each_byte && !moves[p].empty()) continue;  // only whether there are any matters
         moves[p].push_back(uint64_t{i} << 32 | e.to.value);
       }
     }
   }
-  std::vector<uint8_t> example;
-  uint16_t class_of[256];
   // Of each class the first piece: by search while there are few, else by hash.
   absl::InlinedVector<uint16_t, 16> first;
-  absl::flat_hash_map<Moves, uint16_t> by_hash;
+  absl::flat_hash_map<Moves, size_t> by_hash;
+  size_t count = 0;
   for (uint16_t p = 0; p < pieces; ++p) {
-    class_of[p] = 0;
     if (moves[p].empty()) continue;
-    const auto next = static_cast<uint16_t>(example.size() + 1);
-    class_of[p] = next;
-    if (!each_byte && pieces > kLinearSearch * 2) {
-      class_of[p] = by_hash.try_emplace(moves[p], next).first->second;
-    } else if (!each_byte) {
+    size_t c = count + 1;
+    if (pieces > kLinearSearch * 2) {
+      c = by_hash.try_emplace(moves[p], c).first->second;
+    } else {
       const auto it = std::ranges::find_if(first, [&](uint16_t f) { return moves[f] == moves[p]; });
-      class_of[p] = static_cast<uint16_t>(it - first.begin() + 1);
+      c = static_cast<size_t>(it - first.begin()) + 1;
       if (it == first.end()) first.push_back(p);
     }
-    if (class_of[p] == next) example.push_back(example_of[p]);
+    count = std::max(count, c);
+    const int end = p + 1 == pieces ? 256 : first_of[p + 1];
+    add(first_of[p], static_cast<uint8_t>(end - 1), c);
   }
-  auto* map = memory_.Allocate<ClassMap>(1);
-  for (int b = 0; b < 256; ++b) map->class_of[b] = class_of[piece_of[b]];
-  map->example = memory_.Copy(std::span<const uint8_t>(example));
-  return map;
+  return InternClasses(runs);
 }
 
 SetId SetTable::StepUnchecked(SetId set, uint8_t byte) {
+  const SetBody& body = MakeBodyLocked(set);
+  if (body.items.size() == 1) {
+    // One item moves, and is not finished: mostly so.
+    const Item& item = body.items[0];
+    const ByteEdge* e = FindEdge(terms_.ExpandLocked(item.term).bytes, byte);
+    if (e == nullptr) return Dead();
+    const Item moved = {e->to, Advance(item.ret, set, byte)};
+    const bool nullable = terms_.term(e->to).nullable;
+    if (!nullable || moved.ret.value <= kUnknown.value) {
+      return Intern({&moved, 1}, nullable && moved.ret == kBottom,
+                    nullable && moved.ret == kUnknown);
+    }
+    return Close({moved});
+  }
   std::vector<Item> kernel;
-  for (const Item& item : MakeBodyLocked(set).items) {
+  for (const Item& item : body.items) {
     const ByteEdge* e = FindEdge(terms_.ExpandLocked(item.term).bytes, byte);
     if (e != nullptr) kernel.push_back({e->to, Advance(item.ret, set, byte)});
   }
@@ -594,7 +660,8 @@ size_t SetTable::memory_bytes() const {
   return memory_.bytes() + sets_.bytes() + rets_.bytes() + table_.size() * 8 +
          captures_.memory_bytes() +
          (captured_ids_.size() + contexts_.size() + viable_.size()) * 24 +
-         (ret_ids_.size() + returned_.size() + rests_.size()) * 24 + classes_by_term_.size() * 16;
+         (ret_ids_.size() + returned_.size() + rests_.size() + single_place_ids_.size()) * 24 +
+         place_bytes_ + class_maps_.size() * 64;
 }
 
 }  // namespace grammask::internal

@@ -12,6 +12,7 @@
 #define GRAMMASK_PARSER_SET_TABLE_H_
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/inlined_vector.h>
 
 #include <atomic>
 #include <cstdint>
@@ -32,8 +33,8 @@ namespace grammask::internal {
 //   kBottom   nowhere: the text is complete.
 //   kUnknown  in a context that is not known (the mask stage asks what a state alone can take).
 //   kSelf|p   within items of a set: the set itself waits for procedure p.
-//   others    an entry of the table of returns: (set, procedure), and, for a procedure that
-//             captures, what it has read so far.
+//   others    an entry of the table of returns: (set, procedure), one of those that wait alike,
+//             and, for a procedure that captures, what it has read so far.
 inline constexpr RetId kBottom{0};
 inline constexpr RetId kUnknown{1};
 inline constexpr uint32_t kSelf = uint32_t{1} << 31;
@@ -59,8 +60,8 @@ struct TokenItem {
   RetId ret;
 };
 
-// A byte's class: bytes of one class lead to one set. Shared by all sets whose only item is in one
-// state.
+// A byte's class: bytes of one class lead to one set. Shared by all sets whose bytes fall into the
+// same classes.
 struct ClassMap {
   uint16_t class_of[256];            // 0: no set; else 1..count, up to 256
   std::span<const uint8_t> example;  // by class - 1: some byte of it
@@ -165,6 +166,15 @@ class SetTable {
   SetId Close(std::vector<Item> kernel);
   SetId Intern(std::span<const Item> kernel, bool accepting, bool escaping);
   RetId Resolve(RetId ret, SetId self);  // kSelf|p in `self` to an entry of the table. Lock.
+  // The return to where `set` waits for `proc`; one for all that wait alike (returns.cc). Lock.
+  using PlaceKey = absl::InlinedVector<uint64_t, 16>;
+  RetId NamePlace(SetId set, ProcId proc);
+  void NamePlaces(SetId set, std::span<const ProcId> component, bool cyclic);
+  RetId NameSingle(SetId set, ProcId proc, uint64_t pair);
+  bool SamePlaces(SetId set, SetId other, std::span<const ProcId> cycle);
+  template <class Own>
+  void AppendPlace(SetId set, ProcId proc, Own&& own, PlaceKey* out);
+  std::span<const Waiter> WaitersOf(SetId set, ProcId proc);
   // The same after one more byte is read. Lock, as for the others about captures.
   RetId Advance(RetId ret, SetId self, uint8_t byte);
   RetId WithCapture(RetId plain, uint32_t capture);
@@ -178,8 +188,8 @@ class SetTable {
   // Whether the values at risk in a set can still become others.
   bool Viable(SetId set);
   std::string Fingerprint(SetId set) const;
-  const ClassMap* Classes(std::span<const Item> items);
-  const ClassMap* BuildClasses(std::span<const Item> items, bool each_byte);
+  const ClassMap* Classes(std::span<const Item> items, bool each_byte);
+  const ClassMap* InternClasses(std::span<const uint32_t> runs);
   void RestOfWaiters(SetId set);
   void Grow();
 
@@ -197,10 +207,14 @@ class SetTable {
   absl::flat_hash_map<uint64_t, RetId> captured_ids_;  // by (plain return, capture)
   absl::flat_hash_map<uint32_t, uint32_t> contexts_;   // captures by plain return
   absl::flat_hash_map<uint32_t, bool> viable_;         // by set, where it was in question
-  std::vector<uint64_t> table_;  // open addressing; hash << 32 | set id, 0 is free
-  absl::flat_hash_map<uint64_t, RetId> ret_ids_;
+  std::vector<uint64_t> table_;                   // open addressing; hash << 32 | set id, 0 is free
+  absl::flat_hash_map<uint64_t, RetId> ret_ids_;  // by (set, procedure)
+  absl::flat_hash_map<PlaceKey, RetId> place_ids_;
+  absl::flat_hash_map<uint64_t, RetId> single_place_ids_;  // of one waiting item
+  size_t place_bytes_ = 0;
   absl::flat_hash_map<uint64_t, SetId> returned_;
-  absl::flat_hash_map<uint32_t, const ClassMap*> classes_by_term_;
+  // By the classes of the runs of bytes: see InternClasses.
+  absl::flat_hash_map<std::string, const ClassMap*> class_maps_;
   // By (set, procedure): shortest completion from where the set waits for the procedure.
   absl::flat_hash_map<uint64_t, uint64_t> rests_;
 };

@@ -183,6 +183,7 @@ void Vocab::Attach(std::span<const std::byte> image, std::shared_ptr<const void>
   for (uint32_t child = 1; child < nodes()[0].end; child = nodes()[child].end) {
     root_children_[nodes()[child].byte] = child;
   }
+  alphabets_ = TrieAlphabets(nodes());
 }
 
 std::vector<std::string> Vocab::decoded() const {
@@ -246,7 +247,7 @@ std::optional<TokenId> Vocab::FindTextToken(std::string_view bytes) const {
 }
 
 size_t Vocab::memory_bytes() const {
-  return sizeof(Vocab) + image_.size() + is_text_.capacity() / 8 +
+  return sizeof(Vocab) + image_.size() + is_text_.capacity() / 8 + alphabets_.memory_bytes() +
          (stop_token_ids_.capacity() + special_token_ids_.capacity()) * sizeof(TokenId);
 }
 

@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "grammask/vocab_type.h"
 #include "vocab/trie.h"
+#include "vocab/trie_alphabets.h"
 #include "vocab/vocab_image.h"
 
 namespace grammask::internal {
@@ -75,6 +76,8 @@ class Vocab {
   std::span<const TokenId> trie_tokens() const { return tables_.trie_tokens; }
   // The root's child for a first byte, or 0 where no token starts with it.
   uint32_t root_child(uint8_t byte) const { return root_children_[byte]; }
+  // What occurs below each node of the trie.
+  const TrieAlphabets& alphabets() const { return alphabets_; }
   // The length of the longest text token; 0 where there is none.
   int max_token_bytes() const { return tables_.max_token_bytes; }
   // Different for different vocabularies (a digest of all of the above). The first call takes some
@@ -93,6 +96,7 @@ class Vocab {
   std::vector<bool> is_text_;
   std::vector<TokenId> stop_token_ids_, special_token_ids_;
   uint32_t root_children_[256] = {};
+  TrieAlphabets alphabets_;
   mutable std::atomic<uint64_t> fingerprint_ = 0;  // 0: not computed yet
 };
 

@@ -167,6 +167,43 @@ TEST(SetTable, EqualSituationsAreOneSet) {
   EXPECT_EQ(w.After("(x)"), w.After("((x))"));
 }
 
+// Every letter may begin an alias, but all of these return to the same.
+TEST(SetTable, WhereACallBeganDoesNotMatterWhereTheSameWaits) {
+  World w([](GrammarBuilder& b) {
+    const RuleId list = b.AddRule("list"), column = b.AddRule("column"), name = b.AddRule("name");
+    b.SetBody(name, b.Repeat(b.ByteClass(ByteSet::Range('a', 'z')), 1, kUnbounded));
+    b.SetBody(column, b.Sequence({b.Rule(name), b.Repeat(b.Rule(name), 0, 1)}));
+    b.SetBody(list,
+              b.Choice({b.Rule(column), b.Sequence({b.Rule(list), b.Bytes(","), b.Rule(column)})}));
+    return list;
+  });
+  EXPECT_EQ(w.After("abc"), w.After("abcdefgh"));
+  EXPECT_EQ(w.After("abc,de"), w.After("abc,def,gh"));
+  EXPECT_EQ(w.After("abc"), w.After("abc,def"));
+  EXPECT_TRUE(w.Accepts("abc,de,f"));
+  EXPECT_FALSE(w.Viable("abc,,"));
+  w.After(Times("abc,", 10'000));
+  EXPECT_LT(w.sets().size(), 30u);
+}
+
+TEST(SetTable, AmbiguousConcatenationsTakeFewSets) {
+  // S ::= S S | "a"; and the same through two rules that call one another first.
+  World w = Rule([](auto& b, NodeId s) { return b.Choice({b.Sequence({s, s}), b.Bytes("a")}); });
+  EXPECT_TRUE(w.Accepts(Times("a", 10'000)));
+  EXPECT_LT(w.sets().size(), 10u);
+  World two([](GrammarBuilder& b) {
+    const RuleId s = b.AddRule("S"), t = b.AddRule("T");
+    b.SetBody(s, b.Choice({b.Sequence({b.Rule(t), b.Rule(s)}), b.Bytes("a")}));
+    b.SetBody(t, b.Choice({b.Sequence({b.Rule(s), b.Rule(t)}), b.Bytes("b")}));
+    return s;
+  });
+  EXPECT_TRUE(two.Accepts("ba"));
+  EXPECT_TRUE(two.Accepts("aba"));
+  EXPECT_FALSE(two.Accepts("ab"));
+  EXPECT_TRUE(two.Viable(Times("ab", 100)));
+  EXPECT_TRUE(two.Accepts(Times("ab", 100) + "a"));
+}
+
 // ---- against the languages of random grammars ----
 
 TEST(SetTable, RandomGrammarsAcceptTheirLanguage) {

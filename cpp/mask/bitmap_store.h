@@ -1,0 +1,66 @@
+// Bitmaps over the vocabulary, one of each content.
+#ifndef GRAMMASK_MASK_BITMAP_STORE_H_
+#define GRAMMASK_MASK_BITMAP_STORE_H_
+
+#include <absl/container/flat_hash_map.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/ids.h"
+
+namespace grammask::internal {
+
+// A run of tokens in trie order: [first, last) of Vocab::trie_tokens().
+struct TokenRun {
+  uint32_t first, last;
+  friend bool operator==(const TokenRun&, const TokenRun&) = default;
+};
+
+inline void SetBit(uint32_t* bitmap, TokenId t) {
+  bitmap[static_cast<uint32_t>(t) >> 5] |= uint32_t{1} << (static_cast<uint32_t>(t) & 31);
+}
+inline void ClearBit(uint32_t* bitmap, TokenId t) {
+  bitmap[static_cast<uint32_t>(t) >> 5] &= ~(uint32_t{1} << (static_cast<uint32_t>(t) & 31));
+}
+inline bool TestBit(const uint32_t* bitmap, TokenId t) {
+  return ((bitmap[static_cast<uint32_t>(t) >> 5] >> (static_cast<uint32_t>(t) & 31)) & 1) != 0;
+}
+
+// Thousands of states take the same tokens but for a few: those that loop on whitespace, on digits,
+// on the characters of a name. Their bitmaps are kept once. Thread-safe; bitmaps live as long as
+// the store and never change.
+class BitmapStore {
+ public:
+  // `words` a bitmap; `tokens` the vocabulary's, in trie order, alive as long as this.
+  BitmapStore(size_t words, std::span<const TokenId> tokens) : words_(words), tokens_(tokens) {}
+
+  // The bitmap of the tokens of some runs, ascending. The same runs give the same bitmap.
+  const uint32_t* OfRuns(std::span<const TokenRun> runs);
+  // The union of two or more.
+  const uint32_t* Union(std::span<const uint32_t* const> bitmaps);
+  // The one with this content.
+  const uint32_t* Intern(const std::vector<uint32_t>& bitmap);
+
+  size_t memory_bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  const uint32_t* InternLocked(const std::vector<uint32_t>& bitmap);
+
+  const size_t words_;
+  const std::span<const TokenId> tokens_;
+  std::mutex mutex_;
+  BumpArena memory_;
+  absl::flat_hash_map<uint64_t, std::vector<const uint32_t*>> by_hash_;
+  absl::flat_hash_map<std::vector<uint32_t>, const uint32_t*> by_runs_;
+  absl::flat_hash_map<std::vector<const uint32_t*>, const uint32_t*> unions_;
+  std::atomic<size_t> bytes_ = 0;
+};
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_MASK_BITMAP_STORE_H_
