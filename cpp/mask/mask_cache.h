@@ -71,17 +71,29 @@ struct Level1 {
   uint64_t reach = UINT64_MAX;
 };
 
-// Slices of one vocabulary by what X is, for all mask caches that come and go; at most kMost of
-// them (a mask cache keeps those that it uses). Thread-safe.
+// Slices of one vocabulary by what X is, for all mask caches that come and go: those used last, up
+// to a number of bytes (a mask cache keeps those that it uses). Thread-safe.
 class SliceStore {
  public:
-  static constexpr size_t kMost = 64;
+  explicit SliceStore(size_t most_bytes = size_t{16} << 20) : most_bytes_(most_bytes) {}
   // The slice of `x`; null when x is not fit for one.
   std::shared_ptr<Slice> Get(const Vocab& vocab, TermStore* terms, TermId x);
+  size_t memory_bytes();
 
  private:
+  struct Kept {
+    std::shared_ptr<Slice> slice;
+    uint64_t used;  // when, in calls of Get
+  };
+
+  void Evict();
+
+  const size_t most_bytes_;
   std::mutex mutex_;
-  absl::flat_hash_map<std::string, std::shared_ptr<Slice>> entries_;  // by the term's expression
+  // By the term's expression, the key into slices_; empty where it has no slice.
+  absl::flat_hash_map<std::string, std::string> automata_;
+  absl::flat_hash_map<std::string, Kept> slices_;
+  uint64_t calls_ = 0;
 };
 
 class MaskCache {

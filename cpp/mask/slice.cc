@@ -3,8 +3,8 @@
 // One walk of the trie with the automaton of X, which starts over whenever it has read one X. Since
 // no text of X begins another, a token falls into X's in at most one way, and the count is exact.
 // For X = any character of a JSON string that needs no second look, 123,000 of Llama 3's 128,000
-// tokens are in the slice and the trie of the others has 6,000 nodes. Cost: a full walk, about 1 ms
-// at 128,000 tokens, once for a class and vocabulary. Tests: tests/mask/slice_test.cc.
+// tokens are in the slice and the trie of the others has 6,000 nodes. Cost: a full walk, about
+// 1 ms at 128,000 tokens, once for a class and vocabulary. Tests: tests/mask/slice_test.cc.
 #include "mask/slice.h"
 
 #include <algorithm>
@@ -14,19 +14,20 @@ namespace {
 
 constexpr size_t kMaxStates = 4096;  // of X's automaton, over which it is no class of characters
 
-// X's automaton as a table: state 0 reads a new X; kRefused refuses.
-constexpr uint32_t kRefused = UINT32_MAX;
+constexpr uint32_t kRefused = UINT32_MAX;  // in a table: no text of X goes on so
 
-// Fills `table` (256 entries a state); false when X is not fit for a slice.
-bool Tabulate(TermStore* terms, TermId x, std::vector<uint32_t>* table) {
+}  // namespace
+
+std::optional<std::vector<uint32_t>> Slice::Tabulate(TermStore* terms, TermId x) {
+  std::vector<uint32_t> table;
   std::vector<TermId> states = {x};
   for (size_t i = 0; i < states.size(); ++i) {
-    if (states.size() > kMaxStates) return false;
+    if (states.size() > kMaxStates) return std::nullopt;
     const Term& t = terms->term(states[i]);
-    if (t.nullable) return false;  // a text of X may go on, or is empty
+    if (t.nullable) return std::nullopt;  // a text of X may go on, or is empty
     const Expansion& e = terms->Expand(states[i]);
-    if (!e.calls.empty() || !e.tokens.empty()) return false;
-    table->resize((i + 1) * 256, kRefused);
+    if (!e.calls.empty() || !e.tokens.empty()) return std::nullopt;
+    table.resize((i + 1) * 256, kRefused);
     for (const ByteEdge& edge : e.bytes) {
       uint32_t to = 0;
       if (edge.to != TermStore::Empty()) {
@@ -34,68 +35,100 @@ bool Tabulate(TermStore* terms, TermId x, std::vector<uint32_t>* table) {
         to = static_cast<uint32_t>(it - states.begin());
         if (it == states.end()) states.push_back(edge.to);
       }
-      for (int b = edge.lo; b <= edge.hi; ++b) (*table)[i * 256 + static_cast<size_t>(b)] = to;
+      for (int b = edge.lo; b <= edge.hi; ++b) table[i * 256 + static_cast<size_t>(b)] = to;
     }
   }
-  return true;
+  return table;
 }
 
-}  // namespace
-
-std::unique_ptr<Slice> Slice::Create(const Vocab& vocab, TermStore* terms, TermId x) {
-  std::vector<uint32_t> table;
-  if (!Tabulate(terms, x, &table)) return nullptr;
+std::unique_ptr<Slice> Slice::Create(const Vocab& vocab, const std::vector<uint32_t>& table) {
   std::unique_ptr<Slice> slice(new Slice);
   slice->words_ = (static_cast<size_t>(vocab.size()) + 31) / 32;
+  slice->tokens_ = vocab.trie_tokens();
+  slice->counts_.resize(slice->tokens_.size() + 1);  // the last is scratch
+  slice->Walk(vocab, table);
+  slice->counts_.pop_back();
+  for (uint16_t count : slice->counts_) slice->longest_ = std::max(slice->longest_, int{count});
+  for (uint32_t i = 1; i < slice->others_.node_count(); i = slice->others_.nodes[i].end) {
+    slice->root_children_[slice->others_.nodes[i].byte] = i;
+  }
+  slice->bitmaps_ = std::vector<std::atomic<uint32_t*>>(static_cast<size_t>(slice->longest_) + 1);
+  return slice;
+}
+
+// Fills counts_ and others_. The trie of the others is laid down beside the walk: a subtree that is
+// refused is copied whole, a node above it, or with a token that ends inside an X, when it is first
+// needed.
+void Slice::Walk(const Vocab& vocab, const std::vector<uint32_t>& table) {
   struct Level {
     uint32_t state, count;
   };
-  std::vector<Level> levels(static_cast<size_t>(vocab.max_token_bytes()) + 1);
-  std::vector<std::pair<uint32_t, TokenId>> inside;  // (count, token)
-  std::vector<std::pair<std::string_view, TokenId>> outside;
+  const size_t most = static_cast<size_t>(vocab.max_token_bytes()) + 1;
+  std::vector<Level> levels(most, {0, 0});
+  std::vector<uint8_t> path(most);  // the bytes down to the node at hand
+  std::vector<uint32_t> open;       // the nodes of `out` on that path, from the root
+  std::vector<TrieNode>& out = others_.nodes;
   const auto nodes = vocab.nodes();
   const auto tokens = vocab.trie_tokens();
-  levels[0] = {0, 0};
-  auto leave = [&](uint32_t from, uint32_t to) {
-    for (uint32_t t = from; t < to; ++t) outside.push_back({vocab.bytes(tokens[t]), tokens[t]});
+  auto add_node = [&](size_t depth, uint8_t byte) {
+    open.push_back(static_cast<uint32_t>(out.size()));
+    out.push_back(
+        {0, static_cast<uint32_t>(others_.tokens.size()), static_cast<uint16_t>(depth), byte, 0});
+  };
+  auto close_to = [&](size_t depth) {
+    const auto end = static_cast<uint32_t>(out.size());
+    for (; open.size() > depth; open.pop_back()) {
+      out[open.back()].end = end;
+      out[open.back()].leaf = end == open.back() + 1;
+    }
+  };
+  auto open_to = [&](size_t depth) {
+    while (open.size() <= depth) add_node(open.size(), path[open.size()]);
+  };
+  auto add_tokens = [&](uint32_t from, uint32_t to) {
+    others_.tokens.insert(others_.tokens.end(), tokens.begin() + from, tokens.begin() + to);
   };
   for (uint32_t i = 1; i < vocab.node_count();) {
     const TrieNode& node = nodes[i];
     const Level from = levels[node.depth - 1u];
     const uint32_t state = table[from.state * 256 + node.byte];
+    path[node.depth] = node.byte;
+    close_to(node.depth);
+    // Written for the next token of the trie, be it this node's or of one below, which then writes
+    // its own: so the walk need not look, in most cases, whether the node has a token.
+    uint16_t* const count = counts_.data() + node.tokens;
     if (state == kRefused) {
-      leave(node.tokens, nodes[node.end].tokens);
-      i = node.end;
+      std::fill(count, counts_.data() + nodes[node.end].tokens, uint16_t{0});
+      open_to(node.depth - 1u);
+      const auto node_shift = static_cast<uint32_t>(out.size()) - i;  // modulo 2^32
+      const auto token_shift = static_cast<uint32_t>(others_.tokens.size()) - node.tokens;
+      add_tokens(node.tokens, nodes[node.end].tokens);
+      for (const uint32_t end = node.end; i < end; ++i) {
+        TrieNode copy = nodes[i];
+        copy.end += node_shift;
+        copy.tokens += token_shift;
+        out.push_back(copy);
+      }
       continue;
     }
     const Level here = {state, from.count + (state == 0)};
     levels[node.depth] = here;
-    if (state == 0) {
-      for (uint32_t t = node.tokens; t < nodes[i + 1].tokens; ++t) {
-        inside.push_back({here.count, tokens[t]});
-      }
-    } else {
-      leave(node.tokens, nodes[i + 1].tokens);
+    const uint32_t end = nodes[i + 1].tokens;
+    *count = state == 0 ? static_cast<uint16_t>(here.count) : 0;
+    if (end - node.tokens > 1) std::fill(count, counts_.data() + end, *count);
+    if (state != 0 && node.tokens < end) {
+      open_to(node.depth);
+      add_tokens(node.tokens, end);
     }
     ++i;
   }
-  // By number of X: a counting sort, as the numbers are small.
-  for (const auto& [count, token] : inside) {
-    slice->longest_ = std::max(slice->longest_, static_cast<int>(count));
-  }
-  slice->ends_.assign(static_cast<size_t>(slice->longest_) + 1, 0);
-  for (const auto& [count, token] : inside) ++slice->ends_[count];
-  for (size_t n = 1; n < slice->ends_.size(); ++n) slice->ends_[n] += slice->ends_[n - 1];
-  std::vector<uint32_t> next(slice->ends_.size());
-  for (size_t n = 1; n < next.size(); ++n) next[n] = slice->ends_[n - 1];
-  slice->tokens_.resize(inside.size());
-  for (const auto& [count, token] : inside) slice->tokens_[next[count]++] = token;
-  slice->others_ = BuildTokenTrie(std::move(outside));
-  for (uint32_t i = 1; i < slice->others_.node_count(); i = slice->others_.nodes[i].end) {
-    slice->root_children_[slice->others_.nodes[i].byte] = i;
-  }
-  slice->bitmaps_ = std::vector<std::atomic<uint32_t*>>(slice->ends_.size());
-  return slice;
+  if (out.empty()) return;
+  close_to(0);
+  out[0].leaf = 0;
+  const auto count = static_cast<uint32_t>(out.size());
+  out.push_back({count, static_cast<uint32_t>(others_.tokens.size()), 0, 0, 1});
+  out.shrink_to_fit();
+  others_.tokens.shrink_to_fit();
 }
 
 Slice::~Slice() {
@@ -108,16 +141,18 @@ const uint32_t* Slice::UpTo(uint64_t most) {
   std::lock_guard lock(mutex_);
   if (const uint32_t* known = bitmaps_[n].load(std::memory_order_acquire)) return known;
   auto* bitmap = new uint32_t[words_]();
-  for (uint32_t i = 0; i < ends_[n]; ++i) {
+  for (size_t i = 0; i < counts_.size(); ++i) {
     const auto t = static_cast<uint32_t>(tokens_[i]);
-    bitmap[t >> 5] |= uint32_t{1} << (t & 31);
+    const bool taken = counts_[i] != 0 && counts_[i] <= n;
+    bitmap[t >> 5] |= static_cast<uint32_t>(taken) << (t & 31);
   }
   bitmaps_[n].store(bitmap, std::memory_order_release);
   return bitmap;
 }
 
 size_t Slice::memory_bytes() const {
-  size_t bytes = tokens_.capacity() * 4 + ends_.capacity() * 4 + others_.memory_bytes();
+  size_t bytes = sizeof(Slice) + counts_.capacity() * 2 + others_.memory_bytes() +
+                 bitmaps_.capacity() * sizeof(bitmaps_[0]);
   for (const auto& bitmap : bitmaps_) bytes += bitmap.load() != nullptr ? words_ * 4 : 0;
   return bytes;
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "automaton/term_store.h"
@@ -21,8 +22,12 @@ namespace grammask::internal {
 // only the second. Immutable but for bitmaps made on first need; thread-safe.
 class Slice {
  public:
-  // nullopt-like (null) when some text of X begins another, or X is no regular class-like term.
-  static std::unique_ptr<Slice> Create(const Vocab& vocab, TermStore* terms, TermId x);
+  // X's automaton, 256 targets a state: state 0 reads a new X, and is where a whole X leads; then
+  // come the others in the order in which a search by bytes meets them, so that equal automata give
+  // equal tables. Null when some text of X begins another, or X is no regular class-like term.
+  static std::optional<std::vector<uint32_t>> Tabulate(TermStore* terms, TermId x);
+  // The slice of what Tabulate gave. `vocab` outlives it.
+  static std::unique_ptr<Slice> Create(const Vocab& vocab, const std::vector<uint32_t>& table);
   ~Slice();
 
   // The tokens of 1..`most` X, as a bitmap of ceil(V/32) words.
@@ -35,10 +40,12 @@ class Slice {
 
  private:
   Slice() = default;
+  void Walk(const Vocab& vocab, const std::vector<uint32_t>& table);
+
   size_t words_ = 0;
   int longest_ = 0;
-  std::vector<TokenId> tokens_;  // ascending number of X
-  std::vector<uint32_t> ends_;   // ends_[n]: tokens of at most n X come before this index
+  std::span<const TokenId> tokens_;  // the vocabulary's, in the order of its trie
+  std::vector<uint16_t> counts_;     // of each: the number of X, 0 where it is none
   TokenTrie others_;
   uint32_t root_children_[256] = {};
   std::vector<std::atomic<uint32_t*>> bitmaps_;  // by number, 0..longest_

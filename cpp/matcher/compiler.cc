@@ -61,8 +61,10 @@ class GrammarCache {
     auto entry = index_.find(key)->second;
     if (made.ok()) {
       entry->grammar = *made;
-      entry->bytes =
-          static_cast<int64_t>(key.options.size() + key.source.size() + made->memory_size_bytes());
+      // With an eighth for what the allocator loses.
+      const size_t bytes =
+          kEntryBytes + key.options.size() + key.source.size() + made->impl()->kept_bytes();
+      entry->bytes = static_cast<int64_t>(bytes + bytes / 8);
       bytes_ += entry->bytes;
       Evict();
     } else {
@@ -90,6 +92,8 @@ class GrammarCache {
   }
 
  private:
+  static constexpr size_t kEntryBytes = 512;  // an entry beside its grammar and key
+
   struct Entry {
     std::string options, source;
     std::optional<CompiledGrammar> grammar;  // empty while it is being made
@@ -118,6 +122,27 @@ class GrammarCache {
   absl::flat_hash_map<Key, std::list<Entry>::iterator> index_;  // keys refer to entries
   int64_t bytes_ = 0;
 };
+
+// How a limit on memory is shared out: tables for all grammars get two fifths, or what they would
+// take without a limit, and slices beside them a quarter of that (see EngineHub); the grammars kept
+// get the rest. Below 16 MB the limit holds for the grammars alone, as tables of less would be
+// thrown away over and over.
+constexpr int64_t kLeast = int64_t{16} << 20;
+
+Limits SharedLimits(const CompilerOptions& options) {
+  Limits limits = options.limits;
+  if (!options.cache_enabled || options.cache_limit_bytes < 0) return limits;
+  const auto share = static_cast<size_t>(std::max(options.cache_limit_bytes, kLeast) / 5 * 2);
+  limits.arena_bytes = std::min(limits.arena_bytes, share);
+  return limits;
+}
+
+int64_t LimitOfGrammars(const CompilerOptions& options) {
+  const int64_t limit = options.cache_limit_bytes;
+  if (limit < 0) return limit;
+  const auto tables = static_cast<int64_t>(SharedLimits(options).arena_bytes);
+  return std::max(limit - tables - tables / 4, std::min(limit, kLeast / 2));
+}
 
 // A key part by part, so that no two lists of parts give the same text.
 class KeyBuilder {
@@ -184,8 +209,8 @@ struct GrammarCompiler::Impl {
   Impl(TokenizerInfo t, const CompilerOptions& o)
       : tokenizer(std::move(t)),
         options(o),
-        hub(std::make_shared<internal::EngineHub>(tokenizer.vocab(), o.limits)),
-        cache(o.cache_limit_bytes) {}
+        hub(std::make_shared<internal::EngineHub>(tokenizer.vocab(), SharedLimits(o))),
+        cache(LimitOfGrammars(o)) {}
 
   // `place` begins the message of an error that shows only when the grammar is built.
   template <class Parse>

@@ -27,7 +27,7 @@ size_t Engine::term_count() {
 EngineHub::EngineHub(std::shared_ptr<const Vocab> vocab, const Limits& limits)
     : vocab_(std::move(vocab)),
       limits_(limits),
-      slices_(std::make_shared<SliceStore>()),
+      slices_(std::make_shared<SliceStore>(limits.arena_bytes / 4)),
       current_(NewEngine(0)) {}
 
 // Not make_shared: grammars hold weak pointers, which would keep the memory of the object.
@@ -73,6 +73,7 @@ StatusOr<internal::Placed> CompiledGrammar::Impl::Place() {
     own_bytes = sizeof(*this) +
                 (saved_ != nullptr ? saved_->bytes() : grammar_->grammar()->memory_bytes()) +
                 (engine->term_count() - before) * kBytesPerTerm;
+    table_bytes = (engine->term_count() - before) * kBytesPerTerm;
   }
   const internal::SetId start = engine->sets.Start(*root);
   last_ = {engine, *root, start};

@@ -101,7 +101,10 @@ struct CompiledGrammar::Impl {
   const TokenizerInfo tokenizer;
   const std::shared_ptr<internal::EngineHub> hub;
   double seconds = 0;
-  size_t own_bytes = 0;  // what placing it added to the tables, about, and the grammar itself
+  size_t own_bytes = 0;    // what placing it added to the tables, about, and the grammar itself
+  size_t table_bytes = 0;  // the former alone
+  // What this holds by itself, the tables aside.
+  size_t kept_bytes() const { return own_bytes - table_bytes; }
 
  private:
   // Only matchers keep an old generation alive, not grammars that wait in a cache.

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "base/status.h"
 #include "grammask/grammask.h"
 #include "vocab/tokenizer_json.h"
@@ -116,7 +117,7 @@ StatusOr<TokenizerInfo> TokenizerInfo::FromTokenizerJson(std::string_view tokeni
 int TokenizerInfo::vocab_size() const { return vocab_->size(); }
 VocabType TokenizerInfo::vocab_type() const { return vocab_->type(); }
 bool TokenizerInfo::add_prefix_space() const { return vocab_->add_prefix_space(); }
-const std::vector<std::string>& TokenizerInfo::decoded_vocab() const { return vocab_->decoded(); }
+std::vector<std::string> TokenizerInfo::decoded_vocab() const { return vocab_->decoded(); }
 const std::vector<int32_t>& TokenizerInfo::stop_token_ids() const {
   return vocab_->stop_token_ids();
 }
@@ -148,6 +149,34 @@ StatusOr<TokenizerInfo> TokenizerInfo::FromVocabAndMetadata(std::vector<std::str
                                                             std::string_view metadata_json) {
   GM_ASSIGN_OR_RETURN(TokenizerOptions options, ReadMetadata(metadata_json));
   return Create(std::move(encoded_vocab), options);
+}
+
+Status TokenizerInfo::Save(const std::string& path) const {
+  return internal::WriteFile(path, vocab_->Save());
+}
+
+StatusOr<TokenizerInfo> TokenizerInfo::Load(const std::string& path, bool mapped) {
+  GM_ASSIGN_OR_RETURN(std::shared_ptr<const internal::FileBytes> file,
+                      internal::FileBytes::Open(path, mapped));
+  const std::span<const std::byte> bytes = file->bytes();
+  auto vocab = internal::Vocab::Load(bytes, std::move(file));
+  if (!vocab.ok()) {
+    return Status(vocab.status().code(), "'" + path + "': " + vocab.status().message());
+  }
+  return TokenizerInfo(*std::move(vocab));
+}
+
+std::string TokenizerInfo::Serialize() const {
+  const std::vector<std::byte> image = vocab_->Save();
+  return std::string(reinterpret_cast<const char*>(image.data()), image.size());
+}
+
+StatusOr<TokenizerInfo> TokenizerInfo::Deserialize(std::string_view saved) {
+  const auto* begin = reinterpret_cast<const std::byte*>(saved.data());
+  auto copy = std::make_shared<const std::vector<std::byte>>(begin, begin + saved.size());
+  GM_ASSIGN_OR_RETURN(std::shared_ptr<const internal::Vocab> vocab,
+                      internal::Vocab::Load(*copy, copy));
+  return TokenizerInfo(std::move(vocab));
 }
 
 StatusOr<TokenizerMetadata> DetectTokenizerMetadata(std::string_view tokenizer_json) {

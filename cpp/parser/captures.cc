@@ -11,11 +11,10 @@
 
 namespace grammask::internal {
 
-uint32_t CaptureTable::Begin(RetId element, bool compound, std::vector<uint32_t> rivals) {
+uint32_t CaptureTable::Begin(RetId element, bool compound, std::span<const uint32_t> rivals) {
   auto [it, added] = begin_.try_emplace(element.value, static_cast<uint32_t>(captures_.size()));
   if (added) {
-    rival_bytes_ += rivals.size() * 4;
-    captures_.push_back({.element = element, .compound = compound, .rivals = std::move(rivals)});
+    captures_.Append() = {.element = element, .compound = compound, .rivals = memory_.Copy(rivals)};
   }
   return it->second;
 }
@@ -37,12 +36,13 @@ uint32_t CaptureTable::Next(uint32_t capture, uint8_t byte) {
   if (byte == '"' && !captures_[capture].escaped) next.quoted = !next.quoted;
   if (!captures_[capture].rivals.empty()) {
     const std::string text = Text(capture) + static_cast<char>(byte);
+    std::vector<uint32_t> rivals;
     for (uint32_t rival : captures_[capture].rivals) {
-      if (terms_.MayBecome(text, rival)) next.rivals.push_back(rival);
+      if (terms_.MayBecome(text, rival)) rivals.push_back(rival);
     }
-    rival_bytes_ += next.rivals.size() * 4;
+    next.rivals = memory_.Copy(std::span<const uint32_t>(rivals));
   }
-  captures_.push_back(std::move(next));
+  captures_.Append() = next;
   return it->second;
 }
 

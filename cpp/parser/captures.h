@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "automaton/term_store.h"
+#include "base/arena.h"
 #include "base/ids.h"
 
 namespace grammask::internal {
@@ -23,11 +24,14 @@ class CaptureTable {
   // Some text of a call that captures, not known which.
   static constexpr uint32_t kAnyText = 1;
 
-  explicit CaptureTable(TermStore* terms) : terms_(*terms), captures_(2) {}
+  explicit CaptureTable(TermStore* terms) : terms_(*terms) {
+    captures_.Append();  // kNone
+    captures_.Append();  // kAnyText
+  }
 
   // The call that returns to `element`, with nothing read. `compound`: it reads an array or object,
   // of whose text blanks outside of strings are not kept; `rivals`: those that it must not be.
-  uint32_t Begin(RetId element, bool compound, std::vector<uint32_t> rivals);
+  uint32_t Begin(RetId element, bool compound, std::span<const uint32_t> rivals);
   // After one more byte.
   uint32_t Next(uint32_t capture, uint8_t byte);
   // After all of `bytes`.
@@ -42,7 +46,8 @@ class CaptureTable {
   std::span<const uint32_t> rivals(uint32_t capture) const { return captures_[capture].rivals; }
 
   size_t memory_bytes() const {
-    return captures_.capacity() * sizeof(Capture) + next_.size() * 24 + rival_bytes_;
+    return captures_.bytes() + memory_.bytes() + begin_.capacity() * (sizeof(*begin_.begin()) + 1) +
+           next_.capacity() * (sizeof(*next_.begin()) + 1);
   }
 
  private:
@@ -52,7 +57,7 @@ class CaptureTable {
     uint8_t byte = 0;
     bool compound = false, quoted = false, escaped = false;  // at the end of the text
     uint32_t length = 0;
-    std::vector<uint32_t> rivals;
+    std::span<const uint32_t> rivals;
   };
 
   static bool Skips(const Capture& capture, uint8_t byte) {
@@ -61,10 +66,10 @@ class CaptureTable {
   }
 
   TermStore& terms_;
-  std::vector<Capture> captures_;
+  BumpArena memory_;  // of lists of rivals
+  StableVector<Capture> captures_;
   absl::flat_hash_map<uint32_t, uint32_t> begin_;  // by element
   absl::flat_hash_map<uint64_t, uint32_t> next_;   // by (capture, byte)
-  size_t rival_bytes_ = 0;
 };
 
 }  // namespace grammask::internal

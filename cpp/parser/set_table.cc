@@ -218,7 +218,7 @@ uint32_t SetTable::ContextOf(RetId plain) {
         found = rets_[w.ret.value].capture;
       }
     }
-    if (proc.captures) found = captures_.Begin(todo[i], proc.compound, std::move(rivals));
+    if (proc.captures) found = captures_.Begin(todo[i], proc.compound, rivals);
   }
   contexts_[plain.value] = found;
   return found;

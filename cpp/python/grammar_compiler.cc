@@ -92,7 +92,8 @@ GrammarCompiler(tokenizer_info, *, max_threads=8, cache_enabled=True, cache_limi
 tokenizer_info: a TokenizerInfo.
 max_threads: threads that work ahead of need may use.
 cache_enabled: keep compiled grammars, by their text and options.
-cache_limit_bytes: the least recently used go first above this many bytes; -1: no limit.
+cache_limit_bytes: a bound on the memory of what is kept, the tables that grammars share included;
+    the least recently used grammars go first. -1: no limit.
 
 Thread-safe; compile calls release the GIL, and concurrent requests for one text share the work.)";
 

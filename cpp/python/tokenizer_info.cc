@@ -19,6 +19,7 @@
 #include "python/bindings.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "vocab/vocab.h"
 
 namespace py = pybind11;
 
@@ -79,6 +80,29 @@ TokenizerInfo FromVocabAndMetadata(py::handle encoded_vocab, py::handle metadata
   return ValueOrRaise(std::move(info), Source::kTokenizer);
 }
 
+// A str or os.PathLike as the system spells it.
+std::string FilePath(py::handle path) {
+  return py::module_::import("os").attr("fsencode")(path).cast<std::string>();
+}
+
+void Save(const TokenizerInfo& info, py::handle path) {
+  const std::string file = FilePath(path);
+  Status saved = [&] {
+    py::gil_scoped_release release;
+    return info.Save(file);
+  }();
+  RaiseIfError(saved, Source::kTokenizer);
+}
+
+TokenizerInfo Load(py::handle path, bool mapped) {
+  const std::string file = FilePath(path);
+  auto info = [&] {
+    py::gil_scoped_release release;
+    return TokenizerInfo::Load(file, mapped);
+  }();
+  return ValueOrRaise(std::move(info), Source::kTokenizer);
+}
+
 py::dict DetectMetadata(py::handle backend) {
   TokenizerMetadata found =
       ValueOrRaise(DetectTokenizerMetadata(TextView(backend, "backend_str")), Source::kTokenizer);
@@ -89,10 +113,10 @@ py::dict DetectMetadata(py::handle backend) {
 }
 
 py::list DecodedVocab(const TokenizerInfo& info) {
-  const std::vector<std::string>& tokens = info.decoded_vocab();
-  py::list list(tokens.size());
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), py::bytes(tokens[i]).release().ptr());
+  py::list list(static_cast<size_t>(info.vocab_size()));
+  for (int i = 0; i < info.vocab_size(); ++i) {
+    const std::string_view token = info.vocab()->bytes(i);
+    PyList_SET_ITEM(list.ptr(), i, py::bytes(token.data(), token.size()).release().ptr());
   }
   return list;
 }
@@ -150,6 +174,20 @@ special_token_ids: further ids that are never text, besides those the file marks
 --
 
 Builds the object from a vocabulary and what dump_metadata returned.)");
+  type.def("save", &Save, py::arg("path"),
+           R"(save(self, path)
+--
+
+Writes everything to a file, for `load`. A file that is there is replaced whole or not at all.
+Raises TokenizerError where it cannot be written.)");
+  type.def_static("load", &Load, py::arg("path"), py::kw_only(), py::arg("mapped") = true,
+                  R"(load(path, *, mapped=True)
+--
+
+Reads what `save` wrote, in milliseconds. mapped: map the file into memory, which all processes that
+load it then share; while one uses it nobody may write into it (`save` replaces it, which is safe).
+False reads a copy. The file is checked whole, so that it may come from anyone; raises
+TokenizerError, saying what is wrong, where it is damaged or of another version.)");
   type.def_static("_detect_metadata_from_hf", &DetectMetadata, py::arg("backend_str"),
                   "_detect_metadata_from_hf(backend_str)\n--\n\n"
                   "vocab_type and add_prefix_space of the text of a tokenizer.json, as a dict.");
@@ -181,6 +219,13 @@ void BindProperties(py::class_<TokenizerInfo>& type) {
                              "Ids that end a text, as a list, ascending.");
   type.def_property_readonly("special_token_ids", &TokenizerInfo::special_token_ids,
                              "Ids that are never text, as a list, ascending.");
+  type.def(py::pickle(
+      [](const TokenizerInfo& info) { return py::make_tuple(py::bytes(info.Serialize())); },
+      [](const py::tuple& state) {
+        if (state.size() != 1) RaiseArgument("not a pickled TokenizerInfo");
+        return ValueOrRaise(TokenizerInfo::Deserialize(TextView(state[0], "state")),
+                            Source::kTokenizer);
+      }));
   type.def("__repr__", &Repr);
   type.def("__eq__", [](const TokenizerInfo& a, py::handle b) {
     return py::isinstance<TokenizerInfo>(b) && a.vocab() == b.cast<const TokenizerInfo&>().vocab();

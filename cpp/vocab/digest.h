@@ -23,7 +23,9 @@ class Digest {
 
   void Add(std::string_view bytes) {
     Add(bytes.size());
-    for (size_t pos = 0; pos < bytes.size(); pos += 8) Add(LittleEndianWord(bytes.substr(pos, 8)));
+    size_t pos = 0;
+    for (; pos + 8 <= bytes.size(); pos += 8) Add(LittleEndianWord(bytes.data() + pos, 8));
+    if (pos < bytes.size()) Add(LittleEndianWord(bytes.data() + pos, bytes.size() - pos));
   }
 
   uint64_t Finish() {
@@ -35,9 +37,9 @@ class Digest {
 
  private:
   // Up to eight bytes, the first the lowest, padded with zeros.
-  static uint64_t LittleEndianWord(std::string_view bytes) {
+  static uint64_t LittleEndianWord(const char* bytes, size_t size) {
     uint64_t word = 0;
-    for (size_t i = 0; i < bytes.size(); ++i) {
+    for (size_t i = 0; i < size; ++i) {
       word |= uint64_t{static_cast<uint8_t>(bytes[i])} << (8 * i);
     }
     return word;

@@ -9,7 +9,7 @@
 #include "vocab/trie_alphabets.h"
 
 #include <algorithm>
-#include <tuple>
+#include <bit>
 
 namespace grammask::internal {
 namespace {
@@ -40,45 +40,63 @@ Utf8Place Next(const Utf8Place& at, uint8_t byte) {
           static_cast<uint8_t>(byte == 0xF4 ? 0x8F : 0xBF), 2, true, false};
 }
 
+size_t Hash(const Alphabet& a) {
+  uint64_t h = (a.low ^ std::rotl(a.leads, 17)) * 0x9E3779B97F4A7C15u;
+  h = (h ^ (h >> 32) ^ a.high ^ (a.other ? 1 : 0)) * 0xD6E8FEB86659FD93u;
+  return static_cast<size_t>(h >> 32);
+}
+
 }  // namespace
 
 TrieAlphabets::TrieAlphabets(std::span<const TrieNode> nodes) {
   if (nodes.empty()) return;
   const auto size = static_cast<uint32_t>(nodes.size() - 1);
-  std::vector<bool> between(size);  // the node's text ends between two characters
-  std::vector<bool> broken(size);
-  std::vector<Utf8Place> path(1);
+  // Of a node's text: it ends between two characters; it is no UTF-8; a text below is none.
+  constexpr uint8_t kBetween = 1, kBroken = 2, kBrokenBelow = 4;
+  std::vector<uint8_t> flags(size);
+  std::vector<Utf8Place> path(2);
   for (uint32_t i = 0; i < size; ++i) {
-    path.resize(std::max<size_t>(nodes[i].depth, 1));
-    if (i > 0) path.push_back(Next(path.back(), nodes[i].byte));
-    between[i] = !path.back().inside && !path.back().broken;
-    broken[i] = path.back().broken;
+    const size_t depth = nodes[i].depth;
+    if (depth >= path.size()) path.resize(2 * depth);
+    if (i > 0) path[depth] = Next(path[depth - 1], nodes[i].byte);
+    const Utf8Place& at = path[depth];
+    flags[i] = at.broken ? kBroken : at.inside ? 0 : kBetween;
   }
   constexpr size_t kMost = UINT16_MAX;
-  absl::flat_hash_map<std::tuple<uint64_t, uint64_t, uint64_t, bool>, uint16_t> ids;
-  std::vector<bool> broken_below(size);
+  std::vector<uint16_t> table(2 * (kMost + 1));  // open addressing; 0 is free
   alphabets_.push_back({~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}, true});  // 0: anything
   id_.assign(size + 1, 0);
   deepest_.assign(size + 1, 0);
+  uint16_t leaf_ids[2] = {};  // between characters, and elsewhere
   for (uint32_t i = size; i-- > 0;) {
-    Alphabet all;
-    bool other = false;
     uint16_t deepest = nodes[i].depth;
+    uint16_t* leaf_id = nullptr;
+    Alphabet all;
+    if (nodes[i].end == i + 1) {
+      deepest_[i] = deepest;
+      all.other = (flags[i] & kBetween) == 0;
+      leaf_id = &leaf_ids[all.other ? 1 : 0];
+      if (*leaf_id != 0) {
+        id_[i] = *leaf_id;
+        continue;
+      }
+    }
     uint32_t count = 0;
     for (uint32_t child = i + 1; child < nodes[i].end; child = nodes[child].end) {
       const uint8_t byte = nodes[child].byte;
       ++count;
       if (byte < 0x80) {
         all.Add(byte);
-      } else if (between[i] && byte >= Alphabet::kFirstLead) {
+      } else if ((flags[i] & kBetween) != 0 && byte >= Alphabet::kFirstLead) {
         all.AddLead(byte);
       }
+      if ((flags[child] & (kBroken | kBrokenBelow)) != 0) flags[i] |= kBrokenBelow;
+      deepest = std::max(deepest, deepest_[child]);
+      if (nodes[child].leaf != 0) continue;
       const Alphabet& below = alphabets_[id_[child]];
       all.low |= below.low;
       all.high |= below.high;
       all.leads |= below.leads;
-      other |= broken[child] || broken_below[child];
-      deepest = std::max(deepest, deepest_[child]);
     }
     if (count >= kManyChildren) {
       wide_.emplace(i, static_cast<uint32_t>(children_.size()));
@@ -87,17 +105,17 @@ TrieAlphabets::TrieAlphabets(std::span<const TrieNode> nodes) {
         children_[children_.size() - 256 + nodes[child].byte] = child;
       }
     }
-    broken_below[i] = other;
     deepest_[i] = deepest;
-    all.other = other || !between[i];
-    const std::tuple key(all.low, all.high, all.leads, all.other);
-    if (auto it = ids.find(key); it != ids.end()) {
-      id_[i] = it->second;
-    } else if (alphabets_.size() <= kMost) {
-      id_[i] = static_cast<uint16_t>(alphabets_.size());
-      ids.emplace(key, id_[i]);
+    all.other = (flags[i] & (kBetween | kBrokenBelow)) != kBetween;
+    size_t slot = Hash(all) & (table.size() - 1);
+    while (table[slot] != 0 && alphabets_[table[slot]] != all)
+      slot = (slot + 1) & (table.size() - 1);
+    if (table[slot] == 0 && alphabets_.size() <= kMost) {
+      table[slot] = static_cast<uint16_t>(alphabets_.size());
       alphabets_.push_back(all);
     }
+    id_[i] = table[slot];
+    if (leaf_id != nullptr) *leaf_id = id_[i];
   }
 }
 

@@ -70,6 +70,66 @@ Status CheckIds(std::span<const TokenId> ids, size_t bound, std::string_view wha
   return {};
 }
 
+// A list of byte strings as one text and offsets.
+struct Strings {
+  std::vector<uint32_t> offsets = {0};
+  std::vector<char> text;
+
+  void Add(std::string_view string) {
+    text.insert(text.end(), string.begin(), string.end());
+    offsets.push_back(static_cast<uint32_t>(text.size()));
+  }
+  StringTable table() const { return {offsets, text}; }
+};
+
+// Turns texts into bytes, settles which ids are special, which text, and which have names, lays the
+// trie, and packs all of it. `stops` is sorted; all ids are in range.
+std::vector<std::byte> MakeImage(std::vector<std::string> tokens, std::vector<TokenId> stops,
+                                 std::vector<TokenId> special, const VocabOptions& options) {
+  VocabTables tables;
+  tables.type = options.type;
+  tables.add_prefix_space = options.add_prefix_space;
+  std::vector<bool> is_text(tokens.size(), true);
+  for (TokenId id : stops) is_text[static_cast<size_t>(id)] = false;
+  for (TokenId id : special) is_text[static_cast<size_t>(id)] = false;
+  Strings decoded, names;
+  decoded.offsets.reserve(tokens.size() + 1);
+  std::vector<std::pair<std::string, TokenId>> named;
+  std::vector<TokenId> text_ids, name_ids;
+  text_ids.reserve(tokens.size());
+  for (size_t id = 0; id < tokens.size(); ++id) {
+    std::string& token = tokens[id];
+    if (token.empty()) {
+      special.push_back(static_cast<TokenId>(id));
+    } else if (is_text[id]) {
+      DecodeToken(tables.type, &token);
+      tables.max_token_bytes = std::max(tables.max_token_bytes, static_cast<int>(token.size()));
+      text_ids.push_back(static_cast<TokenId>(id));
+    } else {
+      std::string written = token;
+      DecodeToken(tables.type, &token);
+      named.emplace_back(token, static_cast<TokenId>(id));
+      if (written != token) named.emplace_back(std::move(written), static_cast<TokenId>(id));
+    }
+    decoded.Add(token);
+  }
+  SortUnique(&special);
+  std::ranges::sort(named);
+  for (const auto& [name, id] : named) {
+    names.Add(name);
+    name_ids.push_back(id);
+  }
+  const Trie trie = BuildTrie(tokens, text_ids);
+  tables.tokens = decoded.table();
+  tables.nodes = trie.nodes;
+  tables.trie_tokens = trie.tokens;
+  tables.stop_token_ids = stops;
+  tables.special_token_ids = special;
+  tables.names = names.table();
+  tables.name_ids = name_ids;
+  return MakeVocabImage(tables);
+}
+
 }  // namespace
 
 StatusOr<std::shared_ptr<const Vocab>> Vocab::Create(std::vector<std::string> encoded,
@@ -86,83 +146,87 @@ StatusOr<std::shared_ptr<const Vocab>> Vocab::Create(std::vector<std::string> en
     GM_RETURN_IF_ERROR(CheckIds(*options.stop_token_ids, size, "stop token"));
   }
 
-  std::shared_ptr<Vocab> vocab(new Vocab());
-  vocab->type_ = options.type;
-  vocab->add_prefix_space_ = options.add_prefix_space;
-  vocab->stop_token_ids_ =
+  std::vector<TokenId> stops =
       options.stop_token_ids ? *options.stop_token_ids : DetectStopTokens(encoded, special);
-  SortUnique(&vocab->stop_token_ids_);
-  vocab->decoded_ = std::move(encoded);
-  vocab->special_token_ids_ = std::move(special);
-  vocab->DecodeTokens();
-  vocab->BuildIndex();
-  vocab->ComputeFingerprint();
+  SortUnique(&stops);
+  auto image = std::make_shared<const std::vector<std::byte>>(
+      MakeImage(std::move(encoded), std::move(stops), std::move(special), options));
+  std::shared_ptr<Vocab> vocab(new Vocab());
+  vocab->Attach(*image, image);
   return std::shared_ptr<const Vocab>(std::move(vocab));
 }
 
-// Turns texts into bytes, and settles which ids are special, which text, and which have names.
-void Vocab::DecodeTokens() {
-  is_text_.assign(decoded_.size(), true);
+StatusOr<std::shared_ptr<const Vocab>> Vocab::Load(std::span<const std::byte> image,
+                                                   std::shared_ptr<const void> owner) {
+  GM_RETURN_IF_ERROR(CheckVocabImage(image));
+  std::shared_ptr<Vocab> vocab(new Vocab());
+  vocab->Attach(image, std::move(owner));
+  return std::shared_ptr<const Vocab>(std::move(vocab));
+}
+
+std::vector<std::byte> Vocab::Save() const {
+  std::vector<std::byte> image(image_.begin(), image_.end());
+  SealVocabImage(image);
+  return image;
+}
+
+// Takes a block that is known to be good, and makes the small tables beside it.
+void Vocab::Attach(std::span<const std::byte> image, std::shared_ptr<const void> owner) {
+  image_ = image;
+  owner_ = std::move(owner);
+  tables_ = ViewVocabImage(image);
+  stop_token_ids_.assign(tables_.stop_token_ids.begin(), tables_.stop_token_ids.end());
+  special_token_ids_.assign(tables_.special_token_ids.begin(), tables_.special_token_ids.end());
+  is_text_.assign(tables_.tokens.size(), true);
   for (TokenId id : stop_token_ids_) is_text_[static_cast<size_t>(id)] = false;
   for (TokenId id : special_token_ids_) is_text_[static_cast<size_t>(id)] = false;
-  for (size_t id = 0; id < decoded_.size(); ++id) {
-    std::string& token = decoded_[id];
-    if (token.empty()) {
-      is_text_[id] = false;
-      special_token_ids_.push_back(static_cast<TokenId>(id));
-    } else if (is_text_[id]) {
-      DecodeToken(type_, &token);
-      max_token_bytes_ = std::max(max_token_bytes_, static_cast<int>(token.size()));
-    } else {
-      std::string written = token;
-      DecodeToken(type_, &token);
-      names_.emplace_back(token, static_cast<TokenId>(id));
-      if (written != token) names_.emplace_back(std::move(written), static_cast<TokenId>(id));
-    }
+  for (uint32_t child = 1; child < nodes()[0].end; child = nodes()[child].end) {
+    root_children_[nodes()[child].byte] = child;
   }
-  SortUnique(&special_token_ids_);
-  std::ranges::sort(names_);
+  alphabets_ = TrieAlphabets(nodes());
 }
 
-void Vocab::BuildIndex() {
-  std::vector<TokenId> text_ids;
-  text_ids.reserve(decoded_.size());
-  for (size_t id = 0; id < decoded_.size(); ++id) {
-    if (is_text_[id]) text_ids.push_back(static_cast<TokenId>(id));
-  }
-  Trie trie = BuildTrie(decoded_, text_ids);
-  nodes_ = std::move(trie.nodes);
-  trie_tokens_ = std::move(trie.tokens);
-  for (uint32_t child = 1; child < nodes_[0].end; child = nodes_[child].end) {
-    root_children_[nodes_[child].byte] = child;
-  }
-  alphabets_ = TrieAlphabets(nodes_);
+std::vector<std::string> Vocab::decoded() const {
+  std::vector<std::string> tokens;
+  tokens.reserve(tables_.tokens.size());
+  for (size_t id = 0; id < tables_.tokens.size(); ++id) tokens.emplace_back(tables_.tokens[id]);
+  return tokens;
 }
 
-void Vocab::ComputeFingerprint() {
+uint64_t Vocab::fingerprint() const {
+  uint64_t known = fingerprint_.load(std::memory_order_relaxed);
+  if (known != 0) return known;
   Digest digest;
-  digest.Add(static_cast<uint64_t>(type_));
-  digest.Add(uint64_t{add_prefix_space_});
-  digest.Add(decoded_.size());
-  for (const std::string& token : decoded_) digest.Add(std::string_view(token));
+  digest.Add(static_cast<uint64_t>(type()));
+  digest.Add(uint64_t{add_prefix_space()});
+  digest.Add(tables_.tokens.size());
+  for (size_t id = 0; id < tables_.tokens.size(); ++id) digest.Add(tables_.tokens[id]);
   for (const std::vector<TokenId>* ids : {&stop_token_ids_, &special_token_ids_}) {
     digest.Add(ids->size());
     for (TokenId id : *ids) digest.Add(static_cast<uint64_t>(id));
   }
-  for (const auto& [name, id] : names_) {
-    digest.Add(std::string_view(name));
-    digest.Add(static_cast<uint64_t>(id));
+  for (size_t i = 0; i < tables_.names.size(); ++i) {
+    digest.Add(tables_.names[i]);
+    digest.Add(static_cast<uint64_t>(tables_.name_ids[i]));
   }
-  fingerprint_ = digest.Finish();
+  known = std::max<uint64_t>(digest.Finish(), 1);
+  fingerprint_.store(known, std::memory_order_relaxed);
+  return known;
 }
 
 std::optional<TokenId> Vocab::FindToken(std::string_view text) const {
   if (text.empty()) return std::nullopt;
   std::optional<TokenId> found = FindTextToken(text);
-  auto name = std::ranges::lower_bound(
-      names_, text, {}, [](const auto& entry) { return std::string_view(entry.first); });
-  if (name == names_.end() || name->first != text) return found;
-  return found ? std::min(*found, name->second) : name->second;
+  size_t first = 0;
+  for (size_t count = tables_.names.size(); count > 0;) {
+    const size_t half = count / 2;
+    const bool less = tables_.names[first + half] < text;
+    first += less ? half + 1 : 0;
+    count = less ? count - half - 1 : half;
+  }
+  if (first == tables_.names.size() || tables_.names[first] != text) return found;
+  const TokenId named = tables_.name_ids[first];
+  return found ? std::min(*found, named) : named;
 }
 
 std::optional<TokenId> Vocab::FindTextToken(std::string_view bytes) const {
@@ -170,32 +234,21 @@ std::optional<TokenId> Vocab::FindTextToken(std::string_view bytes) const {
   if (node == 0) return std::nullopt;
   for (char c : bytes.substr(1)) {
     uint8_t byte = static_cast<uint8_t>(c);
-    uint32_t end = nodes_[node].end;
+    uint32_t end = nodes()[node].end;
     uint32_t child = node + 1;
-    while (child < end && nodes_[child].byte < byte) child = nodes_[child].end;
-    if (child >= end || nodes_[child].byte != byte) return std::nullopt;
+    while (child < end && nodes()[child].byte < byte) child = nodes()[child].end;
+    if (child >= end || nodes()[child].byte != byte) return std::nullopt;
     node = child;
   }
   // A node's own tokens ascend, so the first is the lowest.
-  uint32_t first = nodes_[node].tokens;
-  if (first == nodes_[node + 1].tokens) return std::nullopt;
-  return trie_tokens_[first];
+  uint32_t first = nodes()[node].tokens;
+  if (first == nodes()[node + 1].tokens) return std::nullopt;
+  return trie_tokens()[first];
 }
 
 size_t Vocab::memory_bytes() const {
-  size_t bytes = sizeof(Vocab) + decoded_.capacity() * sizeof(std::string) +
-                 is_text_.capacity() / 8 + nodes_.capacity() * sizeof(TrieNode) +
-                 names_.capacity() * sizeof(names_[0]) + alphabets_.memory_bytes();
-  for (const auto* ids : {&stop_token_ids_, &special_token_ids_, &trie_tokens_}) {
-    bytes += ids->capacity() * sizeof(TokenId);
-  }
-  const size_t inline_capacity = std::string().capacity();
-  auto heap_bytes = [inline_capacity](const std::string& s) {
-    return s.capacity() > inline_capacity ? s.capacity() + 1 : 0;
-  };
-  for (const std::string& token : decoded_) bytes += heap_bytes(token);
-  for (const auto& entry : names_) bytes += heap_bytes(entry.first);
-  return bytes;
+  return sizeof(Vocab) + image_.size() + is_text_.capacity() / 8 + alphabets_.memory_bytes() +
+         (stop_token_ids_.capacity() + special_token_ids_.capacity()) * sizeof(TokenId);
 }
 
 }  // namespace grammask::internal

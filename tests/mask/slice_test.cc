@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <optional>
 #include <set>
 #include <string>
@@ -77,6 +78,14 @@ void CheckSlice(const Vocab& vocab, Slice* slice,
   }
   EXPECT_EQ(static_cast<size_t>(slice->longest()), longest);
   EXPECT_EQ(Others(*slice), others);
+  std::vector<std::pair<std::string_view, TokenId>> entries;
+  for (TokenId t : others) entries.push_back({vocab.bytes(t), t});
+  const TokenTrie trie = BuildTokenTrie(std::move(entries));
+  EXPECT_EQ(slice->others().tokens, trie.tokens);
+  ASSERT_EQ(slice->others().nodes.size(), trie.nodes.size());
+  EXPECT_EQ(std::memcmp(slice->others().nodes.data(), trie.nodes.data(),
+                        trie.nodes.size() * sizeof(TrieNode)),
+            0);
   const size_t words = (static_cast<size_t>(vocab.size()) + 31) / 32;
   for (uint64_t most : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{7}, uint64_t{39},
                         uint64_t{40}, uint64_t{41}, uint64_t{1} << 62}) {
@@ -90,13 +99,18 @@ void CheckSlice(const Vocab& vocab, Slice* slice,
   }
 }
 
+std::unique_ptr<Slice> MakeSlice(const Vocab& vocab, TermStore* terms, TermId x) {
+  const auto table = Slice::Tabulate(terms, x);
+  return table.has_value() ? Slice::Create(vocab, *table) : nullptr;
+}
+
 TEST(Slice, CharactersInUtf8) {
   const auto vocab = MakeVocab(Tokens());
   for (const CodePointSet& set :
        {CodePointSet{{'a', 'z'}}, CodePointSet::All(), CodePointSet{{'q', 'q'}, {0x80, 0xFFFF}},
         CodePointSet{{0x4E00, 0x9FFF}}}) {
     TermStore terms({}, 16);
-    const auto slice = Slice::Create(*vocab, &terms, terms.Character(set, false));
+    const auto slice = MakeSlice(*vocab, &terms, terms.Character(set, false));
     CheckSlice(*vocab, slice.get(), [&](std::string_view text) { return Count(set, text); });
   }
 }
@@ -104,7 +118,7 @@ TEST(Slice, CharactersInUtf8) {
 TEST(Slice, CharactersInAnyJsonSpelling) {
   const auto vocab = MakeVocab(Tokens());
   TermStore terms({}, 16);
-  const auto slice = Slice::Create(*vocab, &terms, terms.Character(CodePointSet::All(), true));
+  const auto slice = MakeSlice(*vocab, &terms, terms.Character(CodePointSet::All(), true));
   const CodePointSet plain = CodePointSet::All().Minus({{0, 0x1F}, {'"', '"'}, {'\\', '\\'}});
   CheckSlice(*vocab, slice.get(), [&](std::string_view text) -> std::optional<size_t> {
     if (text == "\\n") return 1;
@@ -119,7 +133,7 @@ TEST(Slice, WordsThatDoNotBeginOneAnother) {
   const auto vocab = MakeVocab({"ab", "abab", "ababc", "c", "cab", "a", "abc", "ba"});
   TermStore terms({}, 16);
   const TermId x[] = {terms.Literal("ab", false), terms.Literal("c", false)};
-  const auto slice = Slice::Create(*vocab, &terms, terms.Choice(x));
+  const auto slice = MakeSlice(*vocab, &terms, terms.Choice(x));
   CheckSlice(*vocab, slice.get(), [](std::string_view text) -> std::optional<size_t> {
     if (text == "ab" || text == "c") return 1;
     if (text == "abab" || text == "cab" || text == "abc") return 2;
@@ -144,13 +158,13 @@ TEST(Slice, WhatIsNoClassOfCharacters) {
       terms.Sequence(a, terms.Repeat(ab, 0, kUnbounded)),         // a begins aab
       terms.Repeat(terms.ByteClass(ByteSet::All()), 9000, 9000),  // too many states
   };
-  for (TermId x : unfit) EXPECT_EQ(Slice::Create(*vocab, &terms, x), nullptr) << terms.ToString(x);
+  for (TermId x : unfit) EXPECT_EQ(MakeSlice(*vocab, &terms, x), nullptr) << terms.ToString(x);
 }
 
 TEST(Slice, NoTokensAtAll) {
   const auto vocab = MakeVocab({});
   TermStore terms({}, 16);
-  const auto slice = Slice::Create(*vocab, &terms, terms.Character(CodePointSet::All(), false));
+  const auto slice = MakeSlice(*vocab, &terms, terms.Character(CodePointSet::All(), false));
   ASSERT_NE(slice, nullptr);
   EXPECT_EQ(slice->longest(), 0);
   EXPECT_TRUE(slice->others().empty());
@@ -190,20 +204,47 @@ TEST(SliceStore, LookalikesAreKeptApart) {
   EXPECT_EQ(TokensOf({slice_two->UpTo(1), 1}), (std::vector<TokenId>{2, 3}));
 }
 
-TEST(SliceStore, HoldsABoundedNumber) {
+// The order of the parts in an expression depends on what a store met before.
+TEST(SliceStore, ExpressionsOfOneAutomatonShareASlice) {
+  const auto vocab = MakeVocab(Tokens());
+  SliceStore store;
+  std::set<std::shared_ptr<Slice>> slices;
+  std::set<std::string> texts;
+  for (const CodePointSet& first : {CodePointSet{{'9', '9'}}, CodePointSet{{'a', 'z'}}}) {
+    TermStore terms({}, 16);
+    terms.Expand(terms.Character(first, true));
+    const TermId x = terms.Character(CodePointSet{{'9', '9'}, {'a', 'z'}}, true);
+    texts.insert(terms.ToString(x));
+    slices.insert(store.Get(*vocab, &terms, x));
+  }
+  EXPECT_EQ(slices.size(), 1u);
+  EXPECT_GT(texts.size(), 1u);
+}
+
+TEST(SliceStore, IsBounded) {
   const auto vocab = MakeVocab(Tokens());
   TermStore terms({}, 16);
-  SliceStore store;
-  std::vector<std::shared_ptr<Slice>> kept;
-  for (uint32_t i = 0; i < 3 * SliceStore::kMost; ++i) {
-    const TermId x = terms.Character(CodePointSet{{'a', 'b' + i}}, false);
-    kept.push_back(store.Get(*vocab, &terms, x));
-    ASSERT_NE(kept.back(), nullptr);
+  constexpr size_t kMost = 20'000;
+  SliceStore store(kMost);
+  std::vector<std::shared_ptr<Slice>> made;
+  auto get = [&](uint32_t i) {
+    return store.Get(*vocab, &terms, terms.Character(CodePointSet{{'a', 'b' + i}}, false));
+  };
+  for (uint32_t i = 0; i < 100; ++i) {
+    made.push_back(get(i));
+    ASSERT_NE(made.back(), nullptr);
+    EXPECT_EQ(get(0), made[0]) << "used again and again";
   }
-  // Those given out live on, those of the beginning are no longer the store's.
-  size_t only_here = 0;
-  for (const auto& slice : kept) only_here += slice.use_count() == 1;
-  EXPECT_GE(only_here, 2 * SliceStore::kMost);
+  // Those given out live on, those not used for long are no longer the store's, but made again.
+  size_t bytes = 0, only_here = 0;
+  for (const auto& slice : made) {
+    bytes += slice->memory_bytes();
+    only_here += slice.use_count() == 1 ? 1 : 0;
+  }
+  EXPECT_GT(bytes, 2 * kMost);
+  EXPECT_GT(only_here, 50u);
+  EXPECT_EQ(made[1].use_count(), 1);
+  EXPECT_EQ(get(1)->others().tokens, made[1]->others().tokens);
 }
 
 }  // namespace

@@ -79,7 +79,9 @@ TEST(TokenTrie, AWalkVisitsExactlyWhatTheParserTakes) {
   SetTable sets(&terms);
   const TermId a = terms.Literal("a", false), b = terms.Literal("b", false);
   const TermId either[] = {a, terms.Sequence(b, a)};
-  const TermId root = terms.Repeat(terms.Choice(either), 0, kUnbounded);
+  const TermId root = terms.Choice(std::vector<TermId>{
+      terms.Repeat(terms.Choice(either), 0, kUnbounded),
+      terms.Sequence(terms.Literal("bb", false), terms.Repeat(b, 0, kUnbounded))});
   const SetId start = sets.Start(root);
   std::vector<std::string> texts = {"a", "b"};
   for (size_t i = 0; texts.size() < 126; ++i) {
@@ -89,19 +91,29 @@ TEST(TokenTrie, AWalkVisitsExactlyWhatTheParserTakes) {
   std::vector<std::pair<std::string_view, TokenId>> entries;
   for (size_t i = 0; i < texts.size(); ++i) entries.push_back({texts[i], static_cast<TokenId>(i)});
   const TokenTrie trie = BuildTokenTrie(entries);
-  std::vector<WalkLevel> stack;
-  std::set<TokenId> visited;
-  WalkTrie(std::span<const TrieNode>(trie.nodes), 1, trie.node_count(), 0, sets, start, &stack,
-           [&](uint32_t i, SetId set) {
-             for (uint32_t t = trie.nodes[i].tokens; t < trie.nodes[i + 1].tokens; ++t) {
-               visited.insert(trie.tokens[t]);
-               EXPECT_EQ(set, sets.Run(start, texts[static_cast<size_t>(trie.tokens[t])]));
-             }
-           });
-  for (size_t i = 0; i < texts.size(); ++i) {
-    EXPECT_EQ(visited.contains(static_cast<TokenId>(i)),
-              sets.Run(start, texts[i]) != SetTable::Dead())
-        << texts[i];
+  const TrieAlphabets alphabets(trie.nodes);
+  for (const TrieAlphabets* with : {static_cast<const TrieAlphabets*>(nullptr), &alphabets}) {
+    WalkScratch scratch;
+    std::set<TokenId> visited;
+    auto take = [&](uint32_t i, uint32_t end) {
+      for (uint32_t t = trie.nodes[i].tokens; t < trie.nodes[end].tokens; ++t) {
+        EXPECT_TRUE(visited.insert(trie.tokens[t]).second) << "twice";
+      }
+    };
+    WalkTrie(
+        std::span<const TrieNode>(trie.nodes), with, 1, trie.node_count(), 0, sets, start, &scratch,
+        [&](uint32_t i, SetId set) {
+          take(i, i + 1);
+          for (uint32_t t = trie.nodes[i].tokens; t < trie.nodes[i + 1].tokens; ++t) {
+            EXPECT_EQ(set, sets.Run(start, texts[static_cast<size_t>(trie.tokens[t])]));
+          }
+        },
+        [&](uint32_t i, SetId) { take(i, trie.nodes[i].end); });
+    for (size_t i = 0; i < texts.size(); ++i) {
+      EXPECT_EQ(visited.contains(static_cast<TokenId>(i)),
+                sets.Run(start, texts[i]) != SetTable::Dead())
+          << texts[i];
+    }
   }
 }
 

@@ -174,6 +174,30 @@ TEST(Budget, ThousandsOfGrammarsTakeNoMoreThanTheBudget) {
 }
 
 // Outputs too short for a periodic look, and forks of one matcher, count too.
+// cache_limit_bytes bounds the tables beside the grammars.
+TEST(Budget, TheCacheAndTheTablesShareALimit) {
+  CompilerOptions options;
+  options.cache_limit_bytes = 20'000'000;
+  auto compiler = GrammarCompiler::Create(Tokenizer(), options);
+  ASSERT_TRUE(compiler.ok());
+  size_t most_tables = 0;
+  int64_t most_grammars = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string ebnf = "root ::= \"" + std::to_string(i) + "\"";
+    for (int k = 0; k < 40; ++k) {
+      ebnf += " | \"w" + std::to_string(i * 41 + k) + "\" [a-f]{1," + std::to_string(k + 2) + "}";
+    }
+    auto compiled = compiler->CompileEbnf(ebnf);
+    ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+    if (i % 20 == 0) most_tables = std::max(most_tables, compiled->stats().memory_bytes);
+    most_grammars = std::max(most_grammars, compiler->cache_size_bytes());
+  }
+  EXPECT_GT(most_tables, 4'000'000u);
+  EXPECT_LE(most_tables, 8'000'000u + kSlack);
+  EXPECT_GT(most_grammars, 8'000'000);
+  EXPECT_LE(most_grammars, 10'000'000);
+}
+
 TEST(Budget, ManyShortOutputsTakeNoMoreThanTheBudget) {
   for (const bool forks : {false, true}) {
     GrammarCompiler compiler = MakeCompiler(Tokenizer(), Tiny());

@@ -1,11 +1,14 @@
 // The public TokenizerInfo: what it reports, and metadata there and back.
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "grammask/grammask.h"
+#include "vocab/vocab.h"
 
 namespace grammask {
 namespace {
@@ -69,6 +72,67 @@ TEST(TokenizerInfo, MetadataThereAndBack) {
     EXPECT_EQ(again->special_token_ids(), info->special_token_ids());
     EXPECT_EQ(again->stop_token_ids(), info->stop_token_ids());
   }
+}
+
+// Everything that can be asked of the two is the same.
+void ExpectSame(const TokenizerInfo& a, const TokenizerInfo& b) {
+  EXPECT_EQ(a.DumpMetadata(), b.DumpMetadata());
+  EXPECT_EQ(a.decoded_vocab(), b.decoded_vocab());
+  EXPECT_EQ(a.special_token_ids(), b.special_token_ids());
+  EXPECT_EQ(a.stop_token_ids(), b.stop_token_ids());
+  EXPECT_EQ(a.vocab()->fingerprint(), b.vocab()->fingerprint());
+}
+
+TEST(TokenizerInfo, SavedAndLoaded) {
+  const std::string path = testing::TempDir() + "/saved_vocabulary";
+  const Texts texts = {
+      "\xC4\xA0"
+      "a",
+      "</s>",
+      "<x>",
+      "",
+      "b",
+      "<0x41>",
+      "b"};
+  for (const TokenizerOptions& options : std::vector<TokenizerOptions>{
+           {},
+           {.type = VocabType::kByteLevel, .vocab_size = 9, .special_token_ids = {2, 4}},
+           {.type = VocabType::kByteFallback, .special_token_ids = {5}},
+           {.stop_token_ids = Ids{}, .add_prefix_space = true}}) {
+    auto info = TokenizerInfo::Create(texts, options);
+    ASSERT_TRUE(info.ok()) << info.status().message();
+    ASSERT_TRUE(info->Save(path).ok());  // over the last one, which may still be mapped
+    auto sent = TokenizerInfo::Deserialize(info->Serialize());
+    ASSERT_TRUE(sent.ok()) << sent.status().message();
+    ExpectSame(*sent, *info);
+    for (bool mapped : {false, true}) {
+      auto loaded = TokenizerInfo::Load(path, mapped);
+      ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+      ExpectSame(*loaded, *info);
+      for (const std::string& text : texts) {
+        EXPECT_EQ(loaded->FindToken(text), info->FindToken(text));
+      }
+      EXPECT_EQ(loaded->Serialize(), info->Serialize());
+    }
+  }
+  std::remove(path.c_str());
+}
+
+TEST(TokenizerInfo, SaveAndLoadErrorsNameTheFile) {
+  auto info = TokenizerInfo::Create({"a"});
+  const std::string path = testing::TempDir() + "/no_vocabulary";
+  std::ofstream(path) << std::string(100, 'x');
+  const std::string nowhere = testing::TempDir() + "/no/such/folder/vocabulary";
+  EXPECT_NE(info->Save(nowhere).message().find(nowhere), std::string::npos);
+  for (bool mapped : {false, true}) {
+    const Status missing = TokenizerInfo::Load(nowhere, mapped).status();
+    EXPECT_EQ(missing.code(), StatusCode::kInvalidArgument);
+    EXPECT_NE(missing.message().find(nowhere), std::string::npos) << missing.message();
+    const Status other = TokenizerInfo::Load(path, mapped).status();
+    EXPECT_NE(other.message().find("not a saved vocabulary"), std::string::npos);
+    EXPECT_NE(other.message().find(path), std::string::npos);
+  }
+  std::remove(path.c_str());
 }
 
 TEST(TokenizerInfo, BlankedVocabularyWithTheMetadataOfTheFullOne) {

@@ -1,6 +1,7 @@
 """TokenizerInfo."""
 
 import json
+import pickle
 
 import pytest
 
@@ -87,6 +88,41 @@ def test_from_tokenizer_json():
         assert info.decoded_vocab[:2] == [b"a", b" b"]
         assert info.vocab_size == 4 and info.stop_token_ids == [2]
         assert 2 in info.special_token_ids
+
+
+def test_save_and_load(tmp_path):
+    info = TokenizerInfo(["Ġa", "</s>", "<x>", ""], VocabType.BYTE_LEVEL, special_token_ids=[2])
+    info.save(tmp_path / "vocabulary")
+    copies = [
+        TokenizerInfo.load(tmp_path / "vocabulary"),
+        TokenizerInfo.load(str(tmp_path / "vocabulary"), mapped=False),
+        pickle.loads(pickle.dumps(info)),
+    ]
+    for copy in copies:
+        assert copy.dump_metadata() == info.dump_metadata()
+        assert copy.decoded_vocab == info.decoded_vocab == [b" a", b"</s>", b"<x>", b""]
+        assert copy.find_token("<x>") == 2 and copy.special_token_ids == [2, 3]
+        compiled = grammask.GrammarCompiler(copy).compile_regex("[ a]*")
+        matcher = grammask.GrammarMatcher(compiled)
+        assert matcher.accept_token(0) and not matcher.accept_token(2)
+
+
+def test_save_and_load_errors(tmp_path):
+    path = tmp_path / "vocabulary"
+    with pytest.raises(grammask.TokenizerError, match="No such file"):
+        TokenizerInfo.load(path)
+    with pytest.raises(grammask.TokenizerError, match="cannot write"):
+        TokenizerInfo(["a"]).save(tmp_path / "none" / "vocabulary")
+    TokenizerInfo(["a", "bc"]).save(path)
+    saved = path.read_bytes()
+    for damaged, what in [(b"", "not a saved"), (saved[:-1], "bytes long"), (saved[::-1], "not a")]:
+        path.write_bytes(damaged)
+        with pytest.raises(grammask.TokenizerError, match=what):
+            TokenizerInfo.load(path)
+    for i in range(24, len(saved)):
+        path.write_bytes(saved[:i] + bytes([saved[i] ^ 64]) + saved[i + 1 :])
+        with pytest.raises(grammask.TokenizerError, match="damaged"):
+            TokenizerInfo.load(path)
 
 
 def test_equality():

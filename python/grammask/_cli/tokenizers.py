@@ -44,7 +44,8 @@ _ALIASES = {
 }
 
 HELP = (
-    "a tokenizer.json, tiktoken, SentencePiece .model or tekken.json file; the name of an "
+    "a tokenizer.json, tiktoken, SentencePiece .model or tekken.json file, or one that "
+    "TokenizerInfo.save wrote; the name of an "
     f"installed package that carries one ({', '.join(PACKAGES)}); or 'bytes' for one token per byte"
 )
 _STOP = b"<|end_of_text|>"
@@ -92,6 +93,8 @@ def _package_file(name: str) -> str:
 
 def _load_file(path: str) -> grammask.TokenizerInfo:
     data = read_bytes(path, "tokenizer")
+    if data.startswith(b"GM-VOCAB"):
+        return grammask.TokenizerInfo.load(path)
     start = data[:4096].lstrip()
     if start.startswith(b"{"):
         if b'"model"' in data and b'"token_bytes"' not in start:
@@ -105,7 +108,15 @@ def _load_file(path: str) -> grammask.TokenizerInfo:
 def _from_tiktoken(path: str, data: bytes) -> grammask.TokenizerInfo:
     """Lines of "base64 rank". The file names no special tokens: a stop token is added."""
     tokens: Dict[int, bytes] = {}
-    for number, line in enumerate(data.splitlines(), 1):
+    lines = data.splitlines()
+    if re.fullmatch(rb"(?:[A-Za-z0-9+/]+={0,2} [0-9]{1,9}\s+)+", data + b"\n"):
+        words = data.split()
+        try:
+            tokens = dict(zip(map(int, words[1::2]), map(binascii.a2b_base64, words[::2])))
+            lines = []
+        except binascii.Error:
+            pass  # it is found again below, and its line
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
