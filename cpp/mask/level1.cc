@@ -215,6 +215,10 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
     const uint64_t rest_of_character = alphabets->below(i).leads != 0 ? 3 : 0;
     reach = std::max(reach, alphabets->deepest(i) + completion + rest_of_character);
   };
+  auto inside = [&](uint32_t i, uint64_t rest) {
+    accept(nodes[i].tokens, nodes[i + 1].tokens);
+    reach = std::max(reach, nodes[i].depth + rest);
+  };
   for (const ByteEdge& edge : terms_.Expand(state).bytes) {
     SetId set;
     for (int b = edge.lo; b <= edge.hi; ++b) {
@@ -228,7 +232,7 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
       }
       visit(child, set);
       WalkTrie(nodes, alphabets, child + 1, nodes[child].end, 1, sets_, set, &draft->scratch, visit,
-               whole);
+               whole, inside);
     }
   }
   draft->reach = reach;

@@ -74,7 +74,8 @@ void MaskCache::WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit
     WalkTrie(
         nodes, alphabets, first, end, depth, sets_, returned, &scratch,
         [&](uint32_t i, SetId set) { some(i, set, i + 1); },
-        [&](uint32_t i, SetId set) { some(i, set, nodes[i].end); });
+        [&](uint32_t i, SetId set) { some(i, set, nodes[i].end); },
+        [&](uint32_t i, uint64_t) { some(i, SetTable::Dead(), i + 1); });
   };
   if (level1.residual != nullptr) {
     const TokenTrie& trie = *level1.residual;
@@ -110,7 +111,9 @@ void MaskCache::WalkCaptured(const Level1& level1, SetId set, RetId ret, bool al
                  last = i;
                  auto* list = all || i < unsure_end ? &unsure : out;
                  list->insert(list->end(), tokens.begin(), tokens.end());
-                 if (sets_.Body(at).captures) unsure_end = std::max(unsure_end, end);
+                 if (at != SetTable::Dead() && sets_.Body(at).captures) {
+                   unsure_end = std::max(unsure_end, end);
+                 }
                });
   for (TokenId t : unsure) {
     if (sets_.Run(set, vocab_->bytes(t)) != SetTable::Dead()) out->push_back(t);

@@ -109,6 +109,47 @@ WalkLoop CountedLoop(SetTable& sets, SetId set) {
 
 }  // namespace
 
+namespace {
+
+bool SplitText(const TermStore& terms, TermId id, LiteralRun* run) {
+  const Term& t = terms.term(id);
+  const bool sequence = t.kind == TermKind::kSequence;
+  const Term& head = sequence ? terms.term(t.children[0]) : t;
+  if (head.kind != TermKind::kBytes && head.kind != TermKind::kJsonText) return false;
+  run->text = head.text;
+  run->json = head.kind == TermKind::kJsonText;
+  run->read = 0;
+  run->tail = sequence ? t.children[1] : TermStore::Empty();
+  return true;
+}
+
+}  // namespace
+
+bool LiteralRun::Begin(SetTable& sets, SetId set) {
+  const Set& s = sets.set(set);
+  if (s.kernel.size() != 1 || s.captures) return false;
+  const Item& item = s.kernel[0];
+  ret = item.ret;
+  completion = sets.terms().term(item.term).min_length;
+  return SplitText(sets.terms(), item.term, this);
+}
+
+bool LiteralRun::Next(SetTable& sets) {
+  ++read;
+  --completion;
+  return read < text.size() || SplitText(sets.terms(), tail, this);
+}
+
+SetId LiteralRun::Here(SetTable& sets) const {
+  TermStore& terms = sets.terms();
+  std::lock_guard lock(terms.mutex());
+  TermId rest = tail;
+  if (read < text.size()) {
+    rest = terms.Sequence(terms.Literal(text.substr(read), json), tail);
+  }
+  return sets.OfItem({rest, ret});
+}
+
 WalkLoop LoopOf(SetTable& sets, SetId set, bool loops) {
   if (!loops) return CountedLoop(sets, set);
   const SetBody& body = sets.Body(set);

@@ -25,6 +25,30 @@ struct WalkLoop {
 // been stepped, so that it may turn out larger later.
 WalkLoop LoopOf(SetTable& sets, SetId set, bool loops);
 
+// A set of one item that reads a text, byte by byte: which text, and what is then left.
+struct LiteralRun {
+  std::string_view text;
+  bool json;            // as in a JSON string: each character may be spelled in another way
+  size_t read = 0;      // bytes of `text`
+  TermId tail;          // after the text
+  RetId ret;            // of the item
+  uint64_t completion;  // length of the shortest text that completes the item's term from here
+
+  // False where the set is none such. (A text that is read in a captured value is not.)
+  bool Begin(SetTable& sets, SetId set);
+  // The next byte, where it is the only one but for a backslash.
+  bool IsPlain() const {
+    const auto b = static_cast<uint8_t>(text[read]);
+    return !json || (b >= 0x20 && b != '"' && b != '\\');
+  }
+  // Whether a backslash may be read instead.
+  bool MaySpell() const { return json && (static_cast<uint8_t>(text[read]) & 0xC0) != 0x80; }
+  // After a byte: goes on with the tail where that begins with a text, too. False at the end.
+  bool Next(SetTable& sets);
+  // The set at this place.
+  SetId Here(SetTable& sets) const;
+};
+
 // What a step from a set reads, kept at hand.
 struct WalkLevel {
   const uint16_t* class_of;
@@ -43,6 +67,7 @@ struct WalkScratch {
   static constexpr size_t kLoops = 64;
   static constexpr uint32_t kWorthALook = 16;    // nodes below one
   static constexpr uint32_t kWorthJumping = 64;  // the same
+  static constexpr uint32_t kNoChildren = 0;
   struct Known {
     SetId set;
     bool loops = false;
@@ -74,10 +99,10 @@ struct WalkScratch {
 // with it. Where `alphabets` (of this trie) tell that the parser loops on all that is below a node,
 // it calls whole(index, set) for the node instead, and is done with all that begins with it: the
 // parser is not dead after any of these texts. About 4 ns a node tried.
-template <class Visit, class Whole>
+template <class Visit, class Whole, class Inside>
 void WalkTrie(std::span<const TrieNode> nodes, const TrieAlphabets* alphabets, uint32_t first,
               uint32_t end, uint32_t depth, SetTable& sets, SetId start, WalkScratch* scratch,
-              Visit&& visit, Whole&& whole) {
+              Visit&& visit, Whole&& whole, Inside&& inside) {
   std::vector<WalkLevel>& levels = scratch->levels;
   auto enter = [&](uint32_t level, SetId set, uint32_t i) {
     if (level >= levels.size()) levels.resize(level + 16);
@@ -95,9 +120,69 @@ void WalkTrie(std::span<const TrieNode> nodes, const TrieAlphabets* alphabets, u
     here.end_bytes = few.data() + few.size();
     here.end = nodes[i].end;
   };
+  // Nothing more below node i at its level.
+  auto close = [&](uint32_t level, uint32_t i) {
+    if (level >= levels.size()) levels.resize(level + 16);
+    levels[level] = {nullptr, nullptr, SetTable::Dead(), &WalkScratch::kNoChildren,
+                     nullptr, nullptr, nodes[i].end};
+  };
+  // Goes below node i, where the parser is in `set`; the node to go on with.
+  auto descend = [&](uint32_t i, SetId set) {
+    const uint32_t top_end = nodes[i].end;
+    LiteralRun run;
+    while (run.Begin(sets, set)) {
+      while (true) {
+        // At node i, run.read bytes read: the children for its next byte and for a backslash.
+        const uint32_t level = nodes[i].depth - depth;
+        const bool spelled = run.MaySpell();
+        const auto byte = static_cast<uint8_t>(run.text[run.read]);
+        bool plain = run.IsPlain();
+        uint32_t child = 0;
+        if (plain) {
+          const uint32_t* children =
+              alphabets != nullptr && nodes[i].end - i >= WalkScratch::kWorthJumping
+                  ? alphabets->children(i)
+                  : nullptr;
+          if (children != nullptr) {
+            child = children[byte];
+            plain = !spelled || children['\\'] == 0;
+          } else {
+            for (uint32_t c = i + 1; c < nodes[i].end; c = nodes[c].end) {
+              if (nodes[c].byte == byte) child = c;
+              if (spelled && nodes[c].byte == '\\') plain = false;
+              if (nodes[c].byte >= byte && nodes[c].byte >= '\\') break;
+            }
+          }
+        }
+        if (!plain) {
+          enter(level, run.Here(sets), i);
+          return i + 1;
+        }
+        close(level, i);
+        if (child == 0) return top_end;
+        i = child;
+        if (run.Next(sets)) {
+          inside(i, run.completion);
+          if (nodes[i].leaf) return top_end;
+          continue;
+        }
+        set = run.Here(sets);
+        break;
+      }
+      if (set == SetTable::Dead()) return top_end;
+      if (!nodes[i].leaf && alphabets != nullptr &&
+          scratch->TakesAll(nodes, *alphabets, i, sets, set, false)) {
+        whole(i, set);
+        return top_end;
+      }
+      visit(i, set);
+      if (nodes[i].leaf) return top_end;
+    }
+    enter(nodes[i].depth - depth, set, i);
+    return i + 1;
+  };
   if (first >= end) return;
-  enter(0, start, first - 1);
-  for (uint32_t i = first; i < end;) {
+  for (uint32_t i = descend(first - 1, start); i < end;) {
     const uint32_t level = nodes[i].depth - depth;  // 1 for the children of the prefix
     WalkLevel& from = levels[level - 1];
     if (from.children != nullptr) {
@@ -137,8 +222,7 @@ void WalkTrie(std::span<const TrieNode> nodes, const TrieAlphabets* alphabets, u
       continue;
     }
     visit(i, SetId(to));
-    enter(level, SetId(to), i);
-    ++i;
+    i = descend(i, SetId(to));
   }
 }
 

@@ -108,6 +108,9 @@ class SetTable {
   // The set of the one item (term, unknown context); escaping when the term is nullable.
   SetId InUnknownContext(TermId term);
 
+  // The set of an item of a known set, moved on by other means than Step. Lock.
+  SetId OfItem(const Item& item) { return Close({item}); }
+
   // The set after one more byte; Dead() when it cannot come.
   SetId Step(SetId set, uint8_t byte) {
     const SetBody& body = Body(set);

@@ -108,7 +108,8 @@ TEST(TokenTrie, AWalkVisitsExactlyWhatTheParserTakes) {
             EXPECT_EQ(set, sets.Run(start, texts[static_cast<size_t>(trie.tokens[t])]));
           }
         },
-        [&](uint32_t i, SetId) { take(i, trie.nodes[i].end); });
+        [&](uint32_t i, SetId) { take(i, trie.nodes[i].end); },
+        [&](uint32_t i, uint64_t) { take(i, i + 1); });
     for (size_t i = 0; i < texts.size(); ++i) {
       EXPECT_EQ(visited.contains(static_cast<TokenId>(i)),
                 sets.Run(start, texts[i]) != SetTable::Dead())
