@@ -40,6 +40,9 @@ struct MaskCache::Draft {
   std::vector<std::pair<std::string_view, TokenId>> residues;  // of slices' other tokens
   WalkScratch scratch;
   uint64_t reach = UINT64_MAX;  // see Level1
+  uint64_t others_reach = UINT64_MAX;
+  uint64_t deepest = 0;          // node visited
+  const Level1* made = nullptr;  // instead of all this
 };
 
 MaskCache::MaskCache(std::shared_ptr<const Vocab> vocab, SetTable* sets,
@@ -159,7 +162,9 @@ const Level1* MaskCache::Make(TermId state) {
   }
   {
     Draft draft;
-    if (TakeSlice(state, &draft)) return Store(std::move(draft));
+    if (TakeSlice(state, &draft)) {
+      return draft.made != nullptr ? draft.made : Store(std::move(draft));
+    }
   }
   // A bound that no token of this state comes near, such as maxLength beside a pattern.
   if (const auto loosened = terms_.Loosen(state)) {
@@ -176,7 +181,7 @@ const Level1* MaskCache::Make(TermId state) {
 template <class RootChild>
 void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
                      std::span<const TokenId> tokens, RootChild&& root_child, Draft* draft) {
-  uint64_t reach = 0;
+  uint64_t reach = 0, deepest = 0;
   // The set met last, which in a loop is the same again and again.
   SetId last;
   bool escaping = false;
@@ -199,6 +204,7 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
   auto visit = [&](uint32_t i, SetId set) {
     const TrieNode& node = nodes[i];
     accept(node.tokens, nodes[i + 1].tokens);
+    deepest = std::max<uint64_t>(deepest, node.depth);
     look(set);
     if (escaping && !node.leaf) draft->escapes.push_back(i);
     reach = std::max(reach, node.depth + completion);
@@ -217,6 +223,7 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
   };
   auto inside = [&](uint32_t i, uint64_t rest) {
     accept(nodes[i].tokens, nodes[i + 1].tokens);
+    deepest = std::max<uint64_t>(deepest, nodes[i].depth);
     reach = std::max(reach, nodes[i].depth + rest);
   };
   for (const ByteEdge& edge : terms_.Expand(state).bytes) {
@@ -236,6 +243,7 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
     }
   }
   draft->reach = reach;
+  draft->deepest = deepest;
 }
 
 void MaskCache::WalkState(TermId state, Draft* draft) {
@@ -278,6 +286,27 @@ Slice* MaskCache::SliceFor(TermId x) {
   return it->second.get();
 }
 
+// The mask of a loop of up to `most` X's from that of the loop without end: other tokens mostly
+// have fewer X's in them than are left, so that only those of X's alone differ. Null where it is
+// not so.
+const Level1* MaskCache::FromLoop(TermId state, int64_t most, Slice* slice) {
+  const auto loosened = terms_.Loosen(state);
+  if (!loosened.has_value()) return nullptr;
+  const Level1& loop = OfState(loosened->state);
+  if (loop.others_reach > static_cast<uint64_t>(most) ||
+      loop.accepted.bitmap != slice->UpTo(UINT64_MAX)) {
+    return nullptr;
+  }
+  Level1 result = loop;
+  result.accepted.bitmap = slice->UpTo(static_cast<uint64_t>(most));
+  result.reach = UINT64_MAX;
+  result.others_reach = UINT64_MAX;
+  std::lock_guard lock(mutex_);
+  bytes_ += sizeof(Level1);
+  ++count_;
+  return new (memory_.Allocate<Level1>(1)) Level1(result);
+}
+
 bool MaskCache::TakeSlice(TermId state, Draft* draft) {
   const Term& t = terms_.term(state);
   const bool sequence = t.kind == TermKind::kSequence;
@@ -296,6 +325,8 @@ bool MaskCache::TakeSlice(TermId state, Draft* draft) {
         }
       }
     }
+    draft->made = FromLoop(state, head.b, slice);
+    if (draft->made != nullptr) return true;
     draft->slice = slice->UpTo(static_cast<uint64_t>(head.b));
     WalkOthers(state, *slice, draft);
     draft->reach = UINT64_MAX;
@@ -307,6 +338,7 @@ bool MaskCache::TakeSlice(TermId state, Draft* draft) {
   if (slice == nullptr) return false;
   draft->slice = slice->UpTo(UINT64_MAX);
   WalkOthers(state, *slice, draft);
+  draft->others_reach = draft->deepest;
   // After any token of X's, what the loop needs completes it.
   const uint64_t after = terms_.term(loop->part).min_length;
   draft->reach = loop->excluding
@@ -372,6 +404,7 @@ void MaskCache::AddEscapes(const Draft& draft, const std::vector<uint32_t>& acce
 const Level1* MaskCache::Store(Draft draft) {
   Level1 result;
   result.reach = draft.reach;
+  result.others_reach = draft.others_reach;
   std::vector<const uint32_t*> bitmaps;
   if (draft.slice != nullptr) bitmaps.push_back(draft.slice);
   size_t run_tokens = 0;

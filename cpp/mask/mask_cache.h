@@ -69,6 +69,9 @@ struct Level1 {
   // shortest completion together: bounds on the text beyond this do not change the mask.
   // UINT64_MAX where it was not measured.
   uint64_t reach = UINT64_MAX;
+  // Of a state that loops on a slice's X: the longest prefix that was followed of tokens that are
+  // not of X's alone; UINT64_MAX for other states.
+  uint64_t others_reach = UINT64_MAX;
 };
 
 // Slices of one vocabulary by what X is, for all mask caches that come and go: those used last, up
@@ -133,6 +136,7 @@ class MaskCache {
   void WalkState(TermId state, Draft* draft);
   void WalkOthers(TermId state, const Slice& slice, Draft* draft);
   bool TakeSlice(TermId state, Draft* draft);
+  const Level1* FromLoop(TermId state, int64_t most, Slice* slice);
   const Level1* FromWider(TermId state, TermId wider);
   bool FindRefused(TermId state, TermId wider, std::vector<TokenId>* refused);
   Slice* SliceFor(TermId x);

@@ -8,6 +8,9 @@
 #include "mask/slice.h"
 
 #include <algorithm>
+#include <cstring>
+
+#include "mask/bitmap_store.h"
 
 namespace grammask::internal {
 namespace {
@@ -139,20 +142,34 @@ const uint32_t* Slice::UpTo(uint64_t most) {
   const size_t n = static_cast<size_t>(std::min<uint64_t>(most, static_cast<uint64_t>(longest_)));
   if (const uint32_t* known = bitmaps_[n].load(std::memory_order_acquire)) return known;
   std::lock_guard lock(mutex_);
+  return Make(n);
+}
+
+// Few tokens are long: from the bitmap of all only these are taken out.
+const uint32_t* Slice::Make(size_t n) {
   if (const uint32_t* known = bitmaps_[n].load(std::memory_order_acquire)) return known;
   auto* bitmap = new uint32_t[words_]();
-  for (size_t i = 0; i < counts_.size(); ++i) {
-    const auto t = static_cast<uint32_t>(tokens_[i]);
-    const bool taken = counts_[i] != 0 && counts_[i] <= n;
-    bitmap[t >> 5] |= static_cast<uint32_t>(taken) << (t & 31);
+  if (n >= kLong && n < static_cast<size_t>(longest_)) {
+    std::memcpy(bitmap, Make(static_cast<size_t>(longest_)), words_ * 4);
+    for (uint32_t i : long_) {
+      if (counts_[i] > n) ClearBit(bitmap, tokens_[i]);
+    }
+  } else {
+    const bool all = n == static_cast<size_t>(longest_);
+    for (size_t i = 0; i < counts_.size(); ++i) {
+      const auto t = static_cast<uint32_t>(tokens_[i]);
+      const bool taken = counts_[i] != 0 && counts_[i] <= n;
+      bitmap[t >> 5] |= static_cast<uint32_t>(taken) << (t & 31);
+      if (all && counts_[i] > kLong) long_.push_back(static_cast<uint32_t>(i));
+    }
   }
   bitmaps_[n].store(bitmap, std::memory_order_release);
   return bitmap;
 }
 
 size_t Slice::memory_bytes() const {
-  size_t bytes = sizeof(Slice) + counts_.capacity() * 2 + others_.memory_bytes() +
-                 bitmaps_.capacity() * sizeof(bitmaps_[0]);
+  size_t bytes = sizeof(Slice) + counts_.capacity() * 2 + long_.capacity() * 4 +
+                 others_.memory_bytes() + bitmaps_.capacity() * sizeof(bitmaps_[0]);
   for (const auto& bitmap : bitmaps_) bytes += bitmap.load() != nullptr ? words_ * 4 : 0;
   return bytes;
 }

@@ -41,11 +41,15 @@ class Slice {
  private:
   Slice() = default;
   void Walk(const Vocab& vocab, const std::vector<uint32_t>& table);
+  const uint32_t* Make(size_t n);
+
+  static constexpr size_t kLong = 16;
 
   size_t words_ = 0;
   int longest_ = 0;
   std::span<const TokenId> tokens_;  // the vocabulary's, in the order of its trie
   std::vector<uint16_t> counts_;     // of each: the number of X, 0 where it is none
+  std::vector<uint32_t> long_;       // indexes of tokens of more than kLong X, once known
   TokenTrie others_;
   uint32_t root_children_[256] = {};
   std::vector<std::atomic<uint32_t*>> bitmaps_;  // by number, 0..longest_
