@@ -72,7 +72,7 @@ void AddLeads(SetTable& sets, SetId set, Alphabet* loop) {
 }
 
 // The loop of `set` where it has none, but for a count, as in [a-z]{0,40}.
-WalkLoop CountedLoop(SetTable& sets, SetId set) {
+WalkLoop CountedLoop(SetTable& sets, SetId set, LooseAlphabets* known) {
   TermStore& terms = sets.terms();
   const Set& s = sets.set(set);
   if (s.kernel.size() != 1 || s.captures) return {};
@@ -93,15 +93,19 @@ WalkLoop CountedLoop(SetTable& sets, SetId set) {
     if (!loosened.has_value()) return {};
     const uint64_t rest = terms.term(loosened->state).min_length;
     if (static_cast<uint64_t>(loosened->bound) <= rest) return {};
-    for (const ByteEdge& e : terms.Expand(loosened->state).bytes) {
-      if (e.to != loosened->state) continue;
-      for (int b = e.lo; b <= std::min<int>(e.hi, 127); ++b) {
-        loop.alphabet.Add(static_cast<uint8_t>(b));
+    const auto [it, added] = known->try_emplace(loosened->state.value);
+    if (added) {
+      for (const ByteEdge& e : terms.Expand(loosened->state).bytes) {
+        if (e.to != loosened->state) continue;
+        for (int b = e.lo; b <= std::min<int>(e.hi, 127); ++b) {
+          it->second.Add(static_cast<uint8_t>(b));
+        }
+      }
+      if (!it->second.empty()) {
+        AddLeads(sets, sets.InUnknownContext(loosened->state), &it->second);
       }
     }
-    if (!loop.alphabet.empty()) {
-      AddLeads(sets, sets.InUnknownContext(loosened->state), &loop.alphabet);
-    }
+    loop.alphabet = it->second;
     loop.most = static_cast<uint64_t>(loosened->bound) - rest;
   }
   return loop;
@@ -127,7 +131,7 @@ bool SplitText(const TermStore& terms, TermId id, LiteralRun* run) {
 
 bool LiteralRun::Begin(SetTable& sets, SetId set) {
   const Set& s = sets.set(set);
-  if (s.kernel.size() != 1 || s.captures) return false;
+  if (!s.text) return false;
   const Item& item = s.kernel[0];
   ret = item.ret;
   completion = sets.terms().term(item.term).min_length;
@@ -150,8 +154,8 @@ SetId LiteralRun::Here(SetTable& sets) const {
   return sets.OfItem({rest, ret});
 }
 
-WalkLoop LoopOf(SetTable& sets, SetId set, bool loops) {
-  if (!loops) return CountedLoop(sets, set);
+WalkLoop LoopOf(SetTable& sets, SetId set, bool loops, LooseAlphabets* known) {
+  if (!loops) return CountedLoop(sets, set, known);
   const SetBody& body = sets.Body(set);
   WalkLoop loop;
   for (int b = 0; b < 128; ++b) {

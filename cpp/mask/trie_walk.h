@@ -2,6 +2,8 @@
 #ifndef GRAMMASK_MASK_TRIE_WALK_H_
 #define GRAMMASK_MASK_TRIE_WALK_H_
 
+#include <absl/container/flat_hash_map.h>
+
 #include <atomic>
 #include <cstdint>
 #include <span>
@@ -21,9 +23,12 @@ struct WalkLoop {
   uint64_t most = 0;
 };
 
+// The alphabets of loops that counted ones are without their bound, by term.
+using LooseAlphabets = absl::flat_hash_map<uint32_t, Alphabet>;
+
 // The loop of `set`; `loops`: it is known to lead to itself by some byte. As far as its bytes have
-// been stepped, so that it may turn out larger later.
-WalkLoop LoopOf(SetTable& sets, SetId set, bool loops);
+// been stepped, so that it may turn out larger later. `known` is kept between calls.
+WalkLoop LoopOf(SetTable& sets, SetId set, bool loops, LooseAlphabets* known);
 
 // A set of one item that reads a text, byte by byte: which text, and what is then left.
 struct LiteralRun {
@@ -75,6 +80,7 @@ struct WalkScratch {
   };
   std::vector<WalkLevel> levels;
   Known known[kLoops];  // by set id; Dead() is none
+  LooseAlphabets loose;
 
   // Whether the parser, in `to` at node `i`, takes all that is below; `loops`: it was in `to`
   // before the last byte, too.
@@ -86,7 +92,7 @@ struct WalkScratch {
         (loops &&
          (!entry.loops || (node.byte < 0x80 && !entry.loop.alphabet.Contains(node.byte))))) {
       if (!loops && node.end - i < kWorthALook) return false;
-      entry = {to, loops, LoopOf(sets, to, loops)};
+      entry = {to, loops, LoopOf(sets, to, loops, &loose)};
     }
     return alphabets.below(i).IsWithin(entry.loop.alphabet) &&
            alphabets.deepest(i) - node.depth <= entry.loop.most;

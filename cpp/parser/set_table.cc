@@ -164,6 +164,11 @@ SetId SetTable::Intern(std::span<const Item> kernel, bool accepting, bool escapi
       s.all_at_risk &= !captures_.rivals(capture).empty();
     }
   }
+  if (kernel.size() == 1 && !s.captures) {
+    const Term& t = terms_.term(kernel[0].term);
+    const Term& head = t.kind == TermKind::kSequence ? terms_.term(t.children[0]) : t;
+    s.text = head.kind == TermKind::kBytes || head.kind == TermKind::kJsonText;
+  }
   table_[slot] = uint64_t{hash} << 32 | id.value;
   if (sets_.size() * 2 > table_.size()) Grow();
   return id;

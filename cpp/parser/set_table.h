@@ -90,6 +90,7 @@ struct Set {
   Item only = {};                // where the kernel is, when it is one item
   bool accepting = false;        // the text may end here
   bool escaping = false;         // an item of unknown context is finished here
+  bool text = false;             // one item, which reads a text byte by byte; not captured
   // Of items within procedures that capture: there are such; all have rivals (see CaptureTable).
   bool captures = false, all_at_risk = false;
   std::atomic<const SetBody*> body = nullptr;
