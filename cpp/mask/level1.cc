@@ -41,7 +41,7 @@ struct MaskCache::Draft {
   WalkScratch scratch;
   uint64_t reach = UINT64_MAX;  // see Level1
   uint64_t others_reach = UINT64_MAX;
-  uint64_t deepest = 0;          // node visited
+  uint64_t deepest = 0;          // node visited at which a token ends or escapes
   const Level1* made = nullptr;  // instead of all this
 };
 
@@ -181,7 +181,8 @@ const Level1* MaskCache::Make(TermId state) {
 template <class RootChild>
 void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
                      std::span<const TokenId> tokens, RootChild&& root_child, Draft* draft) {
-  uint64_t reach = 0, deepest = 0;
+  uint64_t reach = 0;
+  uint16_t deepest = 0;
   // The set met last, which in a loop is the same again and again.
   SetId last;
   bool escaping = false;
@@ -204,9 +205,10 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
   auto visit = [&](uint32_t i, SetId set) {
     const TrieNode& node = nodes[i];
     accept(node.tokens, nodes[i + 1].tokens);
-    deepest = std::max<uint64_t>(deepest, node.depth);
     look(set);
-    if (escaping && !node.leaf) draft->escapes.push_back(i);
+    const bool escapes = escaping && !node.leaf;
+    if (escapes) draft->escapes.push_back(i);
+    if (escapes || node.tokens < nodes[i + 1].tokens) deepest = std::max(deepest, node.depth);
     reach = std::max(reach, node.depth + completion);
   };
   // All below is accepted inside, so that it does not matter where else it might end.
@@ -223,7 +225,7 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
   };
   auto inside = [&](uint32_t i, uint64_t rest) {
     accept(nodes[i].tokens, nodes[i + 1].tokens);
-    deepest = std::max<uint64_t>(deepest, nodes[i].depth);
+    if (nodes[i].tokens < nodes[i + 1].tokens) deepest = std::max(deepest, nodes[i].depth);
     reach = std::max(reach, nodes[i].depth + rest);
   };
   for (const ByteEdge& edge : terms_.Expand(state).bytes) {
@@ -293,12 +295,12 @@ const Level1* MaskCache::FromLoop(TermId state, int64_t most, Slice* slice) {
   const auto loosened = terms_.Loosen(state);
   if (!loosened.has_value()) return nullptr;
   const Level1& loop = OfState(loosened->state);
-  if (loop.others_reach > static_cast<uint64_t>(most) ||
-      loop.accepted.bitmap != slice->UpTo(UINT64_MAX)) {
+  if (loop.others_reach > static_cast<uint64_t>(most) || loop.slice != slice->UpTo(UINT64_MAX)) {
     return nullptr;
   }
   Level1 result = loop;
-  result.accepted.bitmap = slice->UpTo(static_cast<uint64_t>(most));
+  const uint32_t* bitmaps[] = {slice->UpTo(static_cast<uint64_t>(most)), loop.others};
+  result.accepted.bitmap = loop.others == nullptr ? bitmaps[0] : bitmaps_.Union(bitmaps);
   result.reach = UINT64_MAX;
   result.others_reach = UINT64_MAX;
   std::lock_guard lock(mutex_);
@@ -417,6 +419,12 @@ const Level1* MaskCache::Store(Draft draft) {
       draft.accepted.insert(draft.accepted.end(), tokens.begin(), tokens.end());
     }
   }
+  if (draft.slice != nullptr && draft.accepted.size() > kMaxList) {
+    result.others = bitmaps_.Intern(BitsOf({nullptr, draft.accepted}));
+    bitmaps.push_back(result.others);
+    draft.accepted.clear();
+  }
+  result.slice = draft.slice;
   result.accepted = Compact(draft.accepted, bitmaps);
   if (!draft.escapes.empty() || !draft.residues.empty()) {
     AddEscapes(draft, BitsOf(result.accepted), &result);

@@ -72,6 +72,9 @@ struct Level1 {
   // Of a state that loops on a slice's X: the longest prefix that was followed of tokens that are
   // not of X's alone; UINT64_MAX for other states.
   uint64_t others_reach = UINT64_MAX;
+  // Of the same states: the bitmap of X's, and that of others accepted where these are no list.
+  const uint32_t* slice = nullptr;
+  const uint32_t* others = nullptr;
 };
 
 // Slices of one vocabulary by what X is, for all mask caches that come and go: those used last, up
