@@ -28,7 +28,16 @@ EngineHub::EngineHub(std::shared_ptr<const Vocab> vocab, const Limits& limits)
     : vocab_(std::move(vocab)),
       limits_(limits),
       slices_(std::make_shared<SliceStore>(limits.arena_bytes / 4)),
-      current_(NewEngine(0)) {}
+      current_(NewEngine(0)) {
+  // Nearly every grammar has JSON strings, and their slice takes milliseconds: so no request waits
+  // for it.
+  TermId x;
+  {
+    std::lock_guard lock(current_->terms.mutex());
+    x = current_->terms.Character(CodePointSet::All(), true);
+  }
+  if (const auto slice = slices_->Get(*vocab_, &current_->terms, x)) slice->UpTo(UINT64_MAX);
+}
 
 // Not make_shared: grammars hold weak pointers, which would keep the memory of the object.
 std::shared_ptr<Engine> EngineHub::NewEngine(uint64_t generation) const {
