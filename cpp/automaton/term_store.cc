@@ -194,8 +194,7 @@ TermId TermStore::Intern(const Key& key) {
       break;
     case TermKind::kBytes:
     case TermKind::kJsonText:
-      t.min_length =
-          t.kind == TermKind::kJsonText ? WordTable::SpelledLength(t.text) : t.text.size();
+      t.min_length = ShortestSpelling(t.text, t.kind == TermKind::kJsonText);
       break;
     case TermKind::kWords:
       t.min_length = words_->MinLength(t);

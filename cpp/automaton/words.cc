@@ -41,19 +41,6 @@ uint64_t LengthAfterBackslash(uint32_t code_point) {
 
 }  // namespace
 
-uint64_t WordTable::SpelledLength(std::string_view text) {
-  uint64_t length = text.size();
-  for (char c : text) {
-    const auto b = static_cast<uint8_t>(c);
-    if (b == '"' || b == '\\' || b == '\b' || b == '\f' || b == '\n' || b == '\r' || b == '\t') {
-      length += 1;
-    } else if (b < 0x20) {
-      length += 5;
-    }
-  }
-  return length;
-}
-
 TermId WordTable::Choice(std::vector<std::string_view> words, bool json) {
   std::ranges::sort(words);
   words.erase(std::unique(words.begin(), words.end()), words.end());
@@ -65,7 +52,7 @@ TermId WordTable::Choice(std::vector<std::string_view> words, bool json) {
   }
   std::vector<uint32_t> lengths;
   for (std::string_view& word : words) {
-    lengths.push_back(static_cast<uint32_t>(json ? SpelledLength(word) : word.size()));
+    lengths.push_back(static_cast<uint32_t>(TermStore::ShortestSpelling(word, json)));
     word = {memory_.Copy(std::span<const char>(word)).data(), word.size()};
   }
   const auto id = static_cast<uint32_t>(lists_.size());
@@ -166,7 +153,7 @@ bool WordTable::Nullable(const Term& term) const {
 uint64_t WordTable::Shortest(const List& list, const State& s) const {
   const std::string_view read = list.words[s.first].substr(0, s.offset);
   const auto lengths = list.lengths.subspan(s.first, s.last - s.first);
-  return *std::ranges::min_element(lengths) - (list.json ? SpelledLength(read) : read.size());
+  return *std::ranges::min_element(lengths) - TermStore::ShortestSpelling(read, list.json);
 }
 
 uint64_t WordTable::MinLength(const Term& term) const {

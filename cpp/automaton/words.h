@@ -42,9 +42,6 @@ class WordTable {
   }
   bool escaped(const Term& term) const { return Of(term).escaped; }
 
-  // The length of the plainest spelling of decoded text in a JSON string.
-  static uint64_t SpelledLength(std::string_view text);
-
   size_t memory_bytes() const { return memory_.bytes() + list_bytes_; }
 
  private:
