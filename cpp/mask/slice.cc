@@ -168,6 +168,7 @@ const uint32_t* Slice::Make(size_t n) {
 }
 
 size_t Slice::memory_bytes() const {
+  std::lock_guard lock(mutex_);
   size_t bytes = sizeof(Slice) + counts_.capacity() * 2 + long_.capacity() * 4 +
                  others_.memory_bytes() + bitmaps_.capacity() * sizeof(bitmaps_[0]);
   for (const auto& bitmap : bitmaps_) bytes += bitmap.load() != nullptr ? words_ * 4 : 0;

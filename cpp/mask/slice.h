@@ -53,7 +53,7 @@ class Slice {
   TokenTrie others_;
   uint32_t root_children_[256] = {};
   std::vector<std::atomic<uint32_t*>> bitmaps_;  // by number, 0..longest_
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
 };
 
 }  // namespace grammask::internal
