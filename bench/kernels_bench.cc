@@ -39,7 +39,8 @@ void ApplyOneRow(benchmark::State& state) {
   const std::vector<int32_t> mask = MakeMask(static_cast<int>(state.range(1)));
   std::vector<double> logits(kColumns);  // room for the widest format
   for (auto _ : state) {
-    ApplyMaskToRows({format, logits.data(), kColumns, mask.data(), kColumns / 32, kColumns}, 1);
+    ApplyMaskToRows({format, logits.data(), kColumns, mask.data(), kColumns / 32, kColumns}, 1,
+                    *ChosenCpuIsa());
     benchmark::ClobberMemory();
   }
   static const char* const kFormats[] = {"f32", "f16", "bf16", "f64"};

@@ -89,6 +89,11 @@ Status ApplyTokenBitmaskInplaceCpu(const ApplyArgs& args) {
     return InvalidArgument("vocab_size is " + std::to_string(args.vocab_size) +
                            "; it must not be negative");
   }
+  if (args.vocab_offset < 0) {
+    return OutOfRange("vocab_offset is " + std::to_string(args.vocab_offset) +
+                      "; it must not be negative");
+  }
+  GM_ASSIGN_OR_RETURN(const internal::CpuIsa isa, internal::ChosenCpuIsa());
   GM_RETURN_IF_ERROR(CheckArray("logits", args.logits, args.logits_rows, args.logits_columns,
                                 args.logits_stride, element_bytes));
   GM_RETURN_IF_ERROR(
@@ -97,18 +102,21 @@ Status ApplyTokenBitmaskInplaceCpu(const ApplyArgs& args) {
 
   // Compared as words first: 32 * mask_words might not fit.
   int64_t columns = std::min(args.vocab_size, args.logits_columns);
-  if (args.mask_words <= columns / 32) columns = args.mask_words * 32;
+  if (args.vocab_offset / 32 >= args.mask_words) return {};
+  const int64_t words = args.mask_words - args.vocab_offset / 32, bit = args.vocab_offset % 32;
+  if (words <= (columns + bit) / 32) columns = std::min(columns, words * 32 - bit);
   if (columns == 0) return {};
   const internal::MaskedRows rows{.format = format,
                                   .logits = args.logits,
                                   .logits_stride = args.logits_stride,
                                   .mask = args.mask,
                                   .mask_stride = args.mask_stride,
-                                  .columns = columns};
+                                  .columns = columns,
+                                  .vocab_offset = args.vocab_offset};
   if (args.indices.empty()) {
-    internal::ApplyMaskToRows(rows, args.logits_rows);
+    internal::ApplyMaskToRows(rows, args.logits_rows, isa);
   } else {
-    internal::ApplyMaskToRows(rows, args.indices);
+    internal::ApplyMaskToRows(rows, args.indices, isa);
   }
   return {};
 }

@@ -45,7 +45,7 @@ Rows RowsOf(const TensorView& view, const char* name) {
 }
 
 void ApplyCpu(py::handle logits, py::handle bitmask, std::optional<int64_t> vocab_size,
-              py::handle indices) {
+              py::handle indices, int64_t vocab_offset) {
   BorrowedTensor logits_tensor(logits, "logits"), mask_tensor(bitmask, "bitmask");
   const std::optional<LogitsType> type = LogitsTypeOf(logits_tensor.view().type);
   if (!type) RaiseArgument("logits must be of float32, float16, bfloat16 or float64");
@@ -68,13 +68,20 @@ void ApplyCpu(py::handle logits, py::handle bitmask, std::optional<int64_t> voca
   args.mask_rows = mask_rows.rows;
   args.mask_words = mask_rows.columns;
   args.mask_stride = mask_rows.stride;
-  args.vocab_size = vocab_size.value_or(std::min(logits_rows.columns, mask_rows.columns * 32));
+  if (vocab_offset < 0) {
+    Raise(
+        OutOfRange("vocab_offset is " + std::to_string(vocab_offset) + "; it must not be negative"),
+        Source::kArgument);
+  }
+  args.vocab_offset = vocab_offset;
   args.indices = rows;
-  if (args.vocab_size < 0 || args.vocab_size > args.logits_columns ||
-      args.vocab_size > args.mask_words * 32) {
+  const int64_t covered = std::max(args.mask_words * 32 - vocab_offset, int64_t{0});
+  args.vocab_size = vocab_size.value_or(std::min(logits_rows.columns, covered));
+  if (args.vocab_size < 0 || args.vocab_size > args.logits_columns || args.vocab_size > covered) {
     Raise(OutOfRange("vocab_size is " + std::to_string(args.vocab_size) + ", but logits have " +
                      std::to_string(args.logits_columns) + " columns and the bitmask covers " +
-                     std::to_string(args.mask_words * 32) + " tokens"),
+                     std::to_string(covered) + " tokens" +
+                     (vocab_offset > 0 ? " from " + std::to_string(vocab_offset) + " on" : "")),
           Source::kArgument);
   }
   Status status;
@@ -115,9 +122,11 @@ py::dict DescribeTensor(py::handle array, const std::string& route) {
 }  // namespace
 
 void BindApply(py::module_& m) {
-  m.def("apply_token_bitmask_inplace_cpu", &ApplyCpu, py::arg("logits"), py::arg("bitmask"),
-        py::arg("vocab_size") = py::none(), py::arg("indices") = py::none(),
-        R"(apply_token_bitmask_inplace_cpu(logits, bitmask, vocab_size=None, indices=None)
+  m.def(
+      "apply_token_bitmask_inplace_cpu", &ApplyCpu, py::arg("logits"), py::arg("bitmask"),
+      py::arg("vocab_size") = py::none(), py::arg("indices") = py::none(),
+      py::arg("vocab_offset") = 0,
+      R"(apply_token_bitmask_inplace_cpu(logits, bitmask, vocab_size=None, indices=None, vocab_offset=0)
 --
 
 Sets refused logits to minus infinity, in place. See grammask.apply_token_bitmask_inplace.)");

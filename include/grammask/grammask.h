@@ -304,7 +304,8 @@ int GetBitmaskSize(int vocab_size);
 enum class LogitsType { kFloat32, kFloat16, kBFloat16, kFloat64 };
 // Sets logits of refused tokens to minus infinity. Row i of the call is row indices[i] of both
 // arrays (all rows in order where `indices` is empty). Strides count elements. Only the first
-// `vocab_size` columns are touched, and no more than the mask covers.
+// `vocab_size` columns are touched, and no more than the mask covers. Where logits are a shard of
+// the vocabulary, `vocab_offset` is the token of column 0.
 struct ApplyArgs {
   void* logits = nullptr;
   LogitsType type = LogitsType::kFloat32;
@@ -312,6 +313,7 @@ struct ApplyArgs {
   const int32_t* mask = nullptr;
   int64_t mask_rows = 0, mask_words = 0, mask_stride = 0;
   int64_t vocab_size = 0;
+  int64_t vocab_offset = 0;
   std::span<const int32_t> indices;
 };
 Status ApplyTokenBitmaskInplaceCpu(const ApplyArgs& args);
