@@ -70,7 +70,8 @@ inline bool RefuseFew(uint32_t word, typename Format::Bits* logits) {
   return true;
 }
 
-// Lanes::Select(word, p) and Lanes::Fill(p) overwrite the refused ones of 32 logits, and all.
+// Lanes::Select(word, p) and Lanes::Fill(p) overwrite the refused ones of 32 logits, and all;
+// Lanes::kStoresByMask says whether Select stores under a mask register.
 template <class Lanes, class Format, bool kShifted>
 inline void ApplyWords(typename Format::Bits* logits, const int32_t* mask, int shift,
                        int64_t columns) {
@@ -90,7 +91,7 @@ inline void ApplyWords(typename Format::Bits* logits, const int32_t* mask, int s
       if (block[i] == ~0u) continue;
       if (block[i] == 0) {
         Lanes::template Fill<Format>(lanes);
-      } else if (!RefuseFew<Format>(block[i], lanes)) {
+      } else if (Lanes::kStoresByMask || !RefuseFew<Format>(block[i], lanes)) {
         Lanes::template Select<Format>(block[i], lanes);
       }
     }

@@ -248,7 +248,7 @@ TEST_P(ApplyCpuTest, ManyThreads) {
   struct Shape {
     int64_t rows, columns;
   };
-  for (const auto& [rows, columns] : {Shape{200, 3001}, Shape{3, 200'001}}) {
+  for (const auto& [rows, columns] : {Shape{200, 5501}, Shape{3, 350'001}}) {
     ASSERT_GE(rows * columns * static_cast<int64_t>(format.bytes), kParallelBytes);
     const int64_t words = (columns + 31) / 32 + 1;
     LogitRows logits(format, rows, columns + 3, &random);
