@@ -4,7 +4,7 @@
 # where there is an nvcc, ON insists on it, OFF leaves them out.
 set(GRAMMASK_CUDA AUTO CACHE STRING "CUDA kernels: AUTO (where nvcc is found), ON or OFF")
 set_property(CACHE GRAMMASK_CUDA PROPERTY STRINGS AUTO ON OFF)
-set(GRAMMASK_CUDA_IMAGE "")
+set(GRAMMASK_CUDA_IMAGE "" CACHE INTERNAL "The compiled CUDA kernels; empty: none")
 if(NOT GRAMMASK_CUDA STREQUAL "OFF")
   find_program(GRAMMASK_NVCC nvcc HINTS $ENV{CUDA_HOME}/bin $ENV{CUDA_PATH}/bin
     PATHS /usr/local/cuda/bin)
@@ -39,7 +39,8 @@ if(NOT GRAMMASK_CUDA STREQUAL "OFF")
     if(GRAMMASK_WERROR)
       list(APPEND nvcc_flags -Werror all-warnings)
     endif()
-    set(GRAMMASK_CUDA_IMAGE ${CMAKE_CURRENT_BINARY_DIR}/grammask_kernels.fatbin)
+    set(GRAMMASK_CUDA_IMAGE ${CMAKE_CURRENT_BINARY_DIR}/grammask_kernels.fatbin
+      CACHE INTERNAL "The compiled CUDA kernels; empty: none")
     file(GLOB kernel_headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/kernels/cuda/*.h)
     add_custom_command(OUTPUT ${GRAMMASK_CUDA_IMAGE}
       COMMAND ${GRAMMASK_NVCC} -fatbin ${nvcc_flags}
