@@ -25,6 +25,7 @@ inline __m256i MinusInfinity() {
 }
 
 struct Avx2Lanes {
+  static constexpr bool kStoresByMask = false;
   template <class Format>
   static void Select(uint32_t word, typename Format::Bits* logits) {
     const __m256i fill = MinusInfinity<Format>();

@@ -13,6 +13,7 @@ namespace grammask::internal {
 namespace {
 
 struct Avx512Lanes {
+  static constexpr bool kStoresByMask = true;
   template <class Format>
   static void Select(uint32_t word, typename Format::Bits* logits) {
     const uint32_t refused = ~word;

@@ -13,6 +13,7 @@ namespace grammask::internal {
 namespace {
 
 struct NeonLanes {
+  static constexpr bool kStoresByMask = false;
   template <class Format>
   static void Select(uint32_t word, typename Format::Bits* logits) {
     if constexpr (sizeof(*logits) == 4) {

@@ -57,7 +57,21 @@ inline uint32_t WordAt(const int32_t* mask, int shift) {
   return (low >> shift) | (static_cast<uint32_t>(mask[1]) << (32 - shift));
 }
 
-// Lanes::Select(word, p) and Lanes::Fill(p) overwrite the refused ones of 32 logits, and all.
+// Overwrites the refused ones of 32 logits where they are one or two, and touches no other: an
+// almost open mask would else cost as much as a closed one. Returns whether they are.
+template <class Format>
+inline bool RefuseFew(uint32_t word, typename Format::Bits* logits) {
+  uint32_t refused = ~word;
+  const uint32_t second = refused & (refused - 1);
+  if ((second & (second - 1)) != 0) return false;
+  for (; refused != 0; refused &= refused - 1) {
+    logits[__builtin_ctz(refused)] = Format::kMinusInfinity;
+  }
+  return true;
+}
+
+// Lanes::Select(word, p) and Lanes::Fill(p) overwrite the refused ones of 32 logits, and all;
+// Lanes::kStoresByMask says whether Select stores under a mask register.
 template <class Lanes, class Format, bool kShifted>
 inline void ApplyWords(typename Format::Bits* logits, const int32_t* mask, int shift,
                        int64_t columns) {
@@ -77,7 +91,7 @@ inline void ApplyWords(typename Format::Bits* logits, const int32_t* mask, int s
       if (block[i] == ~0u) continue;
       if (block[i] == 0) {
         Lanes::template Fill<Format>(lanes);
-      } else {
+      } else if (Lanes::kStoresByMask || !RefuseFew<Format>(block[i], lanes)) {
         Lanes::template Select<Format>(block[i], lanes);
       }
     }

@@ -27,6 +27,7 @@ template <class Part>
 constexpr auto kLaneBits = MakeLaneBits<Part>();
 
 struct ScalarLanes {
+  static constexpr bool kStoresByMask = false;
   // The word is tested in parts that are as wide as a logit where that is possible: vector compares
   // want bit and logit in lanes of one width. The select is arithmetic, because a conditional store
   // keeps compilers from using vectors.

@@ -3,7 +3,7 @@
 // Kernels run at the memory's speed, which a few threads use up, and a thread takes some 10 us to
 // wake; so there is one pool for the process, of bounded size, for large calls only. A call that
 // finds the pool taken does its work itself: waiting would not make the memory faster. Example: 64
-// rows of 128,000 float32 on 8 processors are 32 parts, taken by 8 threads.
+// rows of 128,000 float32 on 16 processors are 64 parts, taken by 8 threads.
 // Cost: an atomic exchange, and the pool's where it is used.
 // Tested by tests/kernels/parallel_test.cc.
 #include "kernels/parallel.h"
@@ -31,7 +31,7 @@ int ThreadsOfThisProcess() {
       return threads;
     }
   }
-  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kUseful);
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency() / 2), 1, kUseful);
 }
 
 // Never destroyed: a thread of the user's may be inside a call while the process ends.

@@ -250,12 +250,13 @@ class RowSampler {
   SelectScratch<Value> select_;
 };
 
-// Calls work(sampler, i, row) for each of `indices`, on the kernels' threads.
+// Calls work(sampler, i, row) for each of `indices`, on the kernels' threads. A row takes the time
+// in which the memory would give it `effort` times.
 template <class Value, class Work>
-void ForRows(const MaskedRows& rows, std::span<const int32_t> indices,
+void ForRows(const MaskedRows& rows, std::span<const int32_t> indices, int64_t effort,
              const SampleKernels<Value>& kernels, Work work) {
   const auto count = static_cast<int64_t>(indices.size());
-  const int64_t bytes = count * rows.columns * LogitBytes(rows.format);
+  const int64_t bytes = count * rows.columns * LogitBytes(rows.format) * effort;
   const int64_t parts =
       bytes < kParallelBytes ? std::min<int64_t>(count, 1) : std::min<int64_t>(count, 64);
   KernelParts(parts, bytes, [&](int64_t part) {
@@ -271,18 +272,18 @@ void ForRows(const MaskedRows& rows, std::span<const int32_t> indices,
 }
 
 template <class Work>
-void ForRowsOfFormat(const MaskedRows& rows, std::span<const int32_t> indices, CpuIsa isa,
-                     Work work) {
+void ForRowsOfFormat(const MaskedRows& rows, std::span<const int32_t> indices, int64_t effort,
+                     CpuIsa isa, Work work) {
   const SampleTable& table = TableOf(isa);
   switch (rows.format) {
     case LogitFormat::kFloat32:
-      return ForRows(rows, indices, *table.float32, work);
+      return ForRows(rows, indices, effort, *table.float32, work);
     case LogitFormat::kFloat16:
-      return ForRows(rows, indices, *table.float16, work);
+      return ForRows(rows, indices, effort, *table.float16, work);
     case LogitFormat::kBFloat16:
-      return ForRows(rows, indices, *table.bfloat16, work);
+      return ForRows(rows, indices, effort, *table.bfloat16, work);
     case LogitFormat::kFloat64:
-      return ForRows(rows, indices, *table.float64, work);
+      return ForRows(rows, indices, effort, *table.float64, work);
   }
 }
 
@@ -290,7 +291,7 @@ void ForRowsOfFormat(const MaskedRows& rows, std::span<const int32_t> indices, C
 
 void MaskedArgmaxRows(const MaskedRows& rows, std::span<const int32_t> row_indices, CpuIsa isa,
                       int64_t* tokens, float* values) {
-  ForRowsOfFormat(rows, row_indices, isa, [&](auto& sampler, size_t i, const SampleRow& row) {
+  ForRowsOfFormat(rows, row_indices, 2, isa, [&](auto& sampler, size_t i, const SampleRow& row) {
     std::conditional_t<std::is_same_v<decltype(sampler), RowSampler<double>&>, double, float> value;
     const int64_t column = sampler.Argmax(row, &value);
     tokens[i] = column < 0 ? -1 : rows.vocab_offset + column;
@@ -300,7 +301,7 @@ void MaskedArgmaxRows(const MaskedRows& rows, std::span<const int32_t> row_indic
 
 void MaskedSampleRows(const MaskedRows& rows, std::span<const int32_t> row_indices,
                       std::span<const SampleParameters> parameters, CpuIsa isa, int64_t* tokens) {
-  ForRowsOfFormat(rows, row_indices, isa, [&](auto& sampler, size_t i, const SampleRow& row) {
+  ForRowsOfFormat(rows, row_indices, 8, isa, [&](auto& sampler, size_t i, const SampleRow& row) {
     const SampleParameters& p = parameters[parameters.size() == 1 ? 0 : i];
     const double uniform = SampleUniform(p.seed, p.offset, static_cast<uint32_t>(row_indices[i]));
     const int64_t column = sampler.Sample(row, p, uniform);

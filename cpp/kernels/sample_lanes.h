@@ -210,7 +210,12 @@ typename Format::Value BlockMaxima(const SampleRow& row, typename Format::Value*
       }
       Value values[2 * kLanes];
       __builtin_memcpy(values, top, sizeof(values));
-      for (int i = 0; i < 2 * kLanes; ++i) largest = values[i] > largest ? values[i] : largest;
+      for (int width = kLanes; width > 0; width /= 2) {
+        for (int i = 0; i < width; ++i) {
+          values[i] = values[i + width] > values[i] ? values[i + width] : values[i];
+        }
+      }
+      largest = values[0];
     }
     maxima[b] = largest;
     best = largest > best ? largest : best;

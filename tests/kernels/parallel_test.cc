@@ -2,6 +2,7 @@
 #include "kernels/parallel.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>  // setenv
 
 #include <atomic>
 #include <thread>
@@ -9,6 +10,9 @@
 
 namespace grammask::internal {
 namespace {
+
+// Threads, however few processors there are.
+[[maybe_unused]] const int kThreads = setenv("GRAMMASK_CPU_THREADS", "3", /*overwrite=*/0);
 
 TEST(KernelParts, EachPartOnceWhateverTheSize) {
   EXPECT_GE(KernelThreads(), 1);
