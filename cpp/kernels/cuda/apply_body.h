@@ -45,7 +45,7 @@ GM_DEVICE void StoreSlot(void* row, const Slots<kBytes>& slots, int32_t slot, co
   auto* logits = static_cast<Stored<kBytes>*>(row);
   const int32_t first = slots.FirstColumn(slot);
   if (slots.IsWhole(slot)) {
-    *reinterpret_cast<Vector*>(logits + first) = vector;
+    Store16(logits + first, vector.words[0], vector.words[1], vector.words[2], vector.words[3]);
     return;
   }
   for (int lane = 0; lane < slots.kLanes; ++lane) {

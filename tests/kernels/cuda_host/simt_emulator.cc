@@ -256,6 +256,14 @@ uint32_t ShuffleUp(uint32_t value, int lanes) {
   const auto up = static_cast<uint32_t>(lanes);
   return Shuffle(value, lane < up ? lane : lane - up);
 }
+void Store16(void* to, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+  const uint32_t words[4] = {a, b, c, d};
+  if (reinterpret_cast<uintptr_t>(to) % 16 != 0) {
+    team->error = "a store of 16 bytes that is not aligned";
+    return;
+  }
+  std::memcpy(to, words, sizeof(words));
+}
 uint32_t SharedAdd(uint32_t* word, uint32_t value) {
   const uint32_t before = *word;
   *word += value;
