@@ -20,7 +20,8 @@ inline int64_t MostSlots(int64_t columns, int bytes) {
 inline int64_t ApplyBlocksPerRow(int64_t rows, int64_t slots, int processors) {
   if (rows == 0 || slots == 0) return 1;
   const int64_t most = (slots + kThreads - 1) / kThreads;
-  const int64_t least = (slots + kThreads * 16 - 1) / (kThreads * 16);
+  constexpr int64_t kMany = int64_t{kThreads} * 16;
+  const int64_t least = (slots + kMany - 1) / kMany;
   const int64_t wave = int64_t{processors} * (2048 / kThreads);
   return std::clamp((wave + rows - 1) / rows, least, most);
 }
