@@ -121,6 +121,7 @@ const LaunchShape kShapes[] = {
     {1, 64, 1, ThreadOrder::kForward},  {1, 64, 1, ThreadOrder::kBackward},
     {2, 64, 2, ThreadOrder::kShuffled}, {1, 256, 1, ThreadOrder::kShuffled},
     {4, 96, 4, ThreadOrder::kBackward}, {8, 64, 8, ThreadOrder::kForward},
+    {1, 128, 1, ThreadOrder::kAhead},   {2, 64, 2, ThreadOrder::kAheadBackward},
 };
 
 class CudaChooseTest : public testing::TestWithParam<const char*> {
@@ -295,6 +296,34 @@ TEST_P(CudaChooseTest, SamplesAsTheDefinitionDoes) {
       if (trial % 25 == 0) {
         ASSERT_EQ(Sample(row, mask, s, other), token) << what;
       }
+    }
+  }
+}
+
+TEST_P(CudaChooseTest, LargeRowsAreTheSameInAnyOrderAndDivision) {
+  // So many columns for so few threads that a tile takes several rounds.
+  const size_t bytes = MakeRow(GetParam(), 0, {}).bytes, columns = 140002 / bytes;
+  const Row row = MakeRow(GetParam(), 3, RandomValues(columns, 0, &random_));
+  const auto mask = RandomMask(columns / 32 + 1, 1, &random_);
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    Settings s;
+    s.seed = seed;
+    s.temperature = 3;
+    if (seed == 1) s.top_k = 5000;
+    if (seed == 2) s.top_p = 0.95;
+    const int64_t token = Sample(row, mask, s, {1, 64, 1, ThreadOrder::kForward});
+    const Plain plain = PlainSample(row, mask, s);
+    ASSERT_GT(plain.weights[static_cast<size_t>(token)], 0);
+    double before = 0;
+    for (int64_t c = 0; c < token; ++c) before += plain.weights[static_cast<size_t>(c)];
+    const double target = SampleUniform(s.seed, s.offset, 0) * plain.total;
+    ASSERT_LE(before, target + plain.total * 2e-5);
+    ASSERT_GE(before + plain.weights[static_cast<size_t>(token)], target - plain.total * 2e-5);
+    for (const LaunchShape& shape :
+         {LaunchShape{1, 64, 1, ThreadOrder::kAhead}, LaunchShape{1, 64, 1, ThreadOrder::kShuffled},
+          LaunchShape{1, 64, 1, ThreadOrder::kAheadBackward},
+          LaunchShape{4, 96, 4, ThreadOrder::kAhead}}) {
+      ASSERT_EQ(Sample(row, mask, s, shape), token);
     }
   }
 }

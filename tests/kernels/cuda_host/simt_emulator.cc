@@ -164,13 +164,15 @@ void RunTeam() {
   const size_t count = team->fibers.size();
   std::vector<size_t> order(count);
   std::iota(order.begin(), order.end(), size_t{0});
-  if (team->shape.order == ThreadOrder::kBackward) std::reverse(order.begin(), order.end());
+  const ThreadOrder kind = team->shape.order;
+  const bool ahead = kind == ThreadOrder::kAhead || kind == ThreadOrder::kAheadBackward;
+  if (kind == ThreadOrder::kBackward || kind == ThreadOrder::kAheadBackward) {
+    std::reverse(order.begin(), order.end());
+  }
   std::mt19937 random(team->first_block + 1);
   size_t left = count;
   while (left > 0 && team->error.empty()) {
-    if (team->shape.order == ThreadOrder::kShuffled) {
-      std::shuffle(order.begin(), order.end(), random);
-    }
+    if (kind == ThreadOrder::kShuffled) std::shuffle(order.begin(), order.end(), random);
     bool progress = false;
     for (const size_t index : order) {
       Fiber& fiber = team->fibers[index];
@@ -182,6 +184,7 @@ void RunTeam() {
       SwitchToFiber(index);
       progress = true;
       if (fiber.done) --left;
+      if (ahead) break;  // and look for the first that can run again
     }
     if (!progress) {
       team->error = std::to_string(left) + " of " + std::to_string(count) +

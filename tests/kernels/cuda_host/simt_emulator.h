@@ -12,7 +12,9 @@
 
 namespace grammask::internal::cuda {
 
-enum class ThreadOrder { kForward, kBackward, kShuffled };
+// The order of threads between barriers. Ahead: the first warps run as far as they can before
+// others run at all, so that one is at a barrier while another has just left the one before.
+enum class ThreadOrder { kForward, kBackward, kShuffled, kAhead, kAheadBackward };
 
 struct LaunchShape {
   uint32_t blocks = 1;
