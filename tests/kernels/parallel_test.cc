@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>  // setenv
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -41,6 +43,25 @@ TEST(KernelParts, ManyCallersAtOnce) {
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(total, 4 * 50 * 16);
 }
+
+// ThreadSanitizer does not follow a process that has threads through a fork.
+#if !defined(__SANITIZE_THREAD__)
+TEST(KernelParts, AForkedProcessHasThreadsOfItsOwn) {
+  std::atomic<int> before = 0;
+  KernelParts(64, kParallelBytes, [&](int64_t) { ++before; });
+  EXPECT_EQ(before, 64);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    std::atomic<int> done = 0;
+    for (int i = 0; i < 20; ++i) KernelParts(64, kParallelBytes, [&](int64_t) { ++done; });
+    _exit(done == 20 * 64 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+#endif
 
 }  // namespace
 }  // namespace grammask::internal
