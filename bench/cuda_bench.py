@@ -10,7 +10,8 @@ Triton kernel, torch's masked_fill_ with a ready-made mask of bools, and xgramma
 is installed. Then the fused samplers against applying the mask and sampling by torch's operations.
 
 Nothing is warmed up that a user would pay for at each step; the kernels' one-time load is timed and
-printed first. Data are rotated over enough buffers that a call does not find its rows in the L2 cache.
+printed first. Data are rotated over enough buffers that a call does not find its rows in the L2
+cache.
 """
 
 import argparse

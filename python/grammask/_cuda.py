@@ -1,7 +1,8 @@
 """This library's CUDA kernels: where they can be used, and calling them with outputs allocated.
 
-The kernels are in the extension module; the driver is loaded, and the kernels with it, when a device
-is first used. Tensors are those of torch, or of any library whose arrays have DLPack (cupy, jax).
+The kernels are in the extension module; the driver is loaded, and the kernels with it, when a
+device is first used. Tensors are those of torch, or of any library whose arrays have DLPack (cupy,
+jax).
 """
 
 from __future__ import annotations
@@ -96,13 +97,12 @@ def masked_argmax(
     vocab_size: Optional[int] = None,
     vocab_offset: int = 0,
     indices: Optional[Any] = None,
-    stream: Optional[int] = None,
 ) -> Tuple[Any, Any]:
     """masked_argmax by the CUDA kernel: tokens (int64) and values (float32) on the device."""
     items = _item_count(logits, indices)
     tokens, values = _empty(logits, items, "int64"), _empty(logits, items, "float32")
     _core.masked_argmax_cuda(
-        logits, bitmask, tokens, values, vocab_size, vocab_offset, _rows(indices), stream
+        logits, bitmask, tokens, values, vocab_size, vocab_offset, _rows(indices)
     )
     return tokens, values
 
@@ -119,12 +119,12 @@ def masked_sample(
     min_p: Any = 0.0,
     vocab_size: Optional[int] = None,
     indices: Optional[Any] = None,
-    stream: Optional[int] = None,
 ) -> Any:
     """masked_sample by the CUDA kernel: tokens (int64) on the device.
 
-    Settings on the device (int64 seed, offset and top_k, float32 temperature, float64 top_p and
-    min_p, one a row) are used where they are, and not checked; others are checked here.
+    On torch's current stream, or the default one for other libraries, as results and settings are
+    made there. Settings on the device (int64 seed, offset and top_k, float32 temperature, float64
+    top_p and min_p, one a row) are used where they are, and not checked; others are checked here.
     """
     items = _item_count(logits, indices)
     tokens = _empty(logits, items, "int64")
@@ -137,9 +137,7 @@ def masked_sample(
         "min_p": min_p,
     }
     settings = _settings(logits, items, given)
-    _core.masked_sample_cuda(
-        logits, bitmask, tokens, *settings, vocab_size, _rows(indices), stream
-    )
+    _core.masked_sample_cuda(logits, bitmask, tokens, *settings, vocab_size, _rows(indices))
     return tokens
 
 
@@ -193,7 +191,8 @@ def _to_device(logits: Any, values: Any, dtype: str) -> Any:
     values = numpy.ascontiguousarray(values, dtype=dtype)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(logits, torch.Tensor):
-        return torch.from_numpy(values).to(logits.device)
+        pinned = torch.from_numpy(values).pin_memory()  # so that copying does not wait
+        return pinned.to(logits.device, non_blocking=True)
     return _namespace(logits).asarray(values)
 
 

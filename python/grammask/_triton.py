@@ -27,6 +27,11 @@ def can_import() -> bool:
     return True
 
 
+def can_run(logits: Any) -> bool:
+    """Whether a torch tensor is on a device that Triton works for, and Triton is there."""
+    return logits.device.type in ("cuda", "xpu") and can_import()
+
+
 _kernel: Any = None
 
 

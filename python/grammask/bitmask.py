@@ -136,7 +136,7 @@ def apply_token_bitmask_inplace(
         _core.apply_token_bitmask_inplace_cpu(logits, bitmask, vocab_size, indices, vocab_offset)
     elif _takes_cuda_kernel(logits, backend):
         _cuda.apply(logits, bitmask, stream=stream, **options)
-    elif backend == "triton" or (backend == "auto" and _triton.can_import()):
+    elif backend == "triton" or (backend == "auto" and _triton.can_run(logits)):
         _triton.apply(logits, bitmask, stream=stream, **options)
     else:
         with _stream_scope(stream):

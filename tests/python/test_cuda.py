@@ -1,4 +1,4 @@
-"""The CUDA path: without a GPU in a process of its own (cuda_cases.py), and on one where there is."""
+"""The CUDA path: without a GPU in a process of its own (cuda_cases.py), and on a GPU."""
 
 import os
 import shutil
