@@ -1,0 +1,397 @@
+"""MaskPipeline: the loop's side of making masks beside the forward pass. `grammask.pipeline` says what
+it does; filling.py is the other side, slots.py the memory between the two.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import concurrent.futures
+import queue
+import sys
+import threading
+import time
+import weakref
+from typing import Any, Deque, List, Optional, Sequence, Union
+
+from .._core import BatchGrammarMatcher
+from ..bitmask import apply_token_bitmask_inplace
+from ..exception import GrammaskError
+from .filling import Row, RowTokens, fill_rows, first_rows, ids_of
+from .slots import TokenCopy, make_slots
+from .step import Grammar, Request, RowResult, Step
+from .trace import Span, Trace
+
+
+class MaskPipeline:
+    """Fills masks for a batch of texts while a forward pass runs. See grammask.pipeline.
+
+    MaskPipeline(vocab_size, *, max_rows, device="cpu", batch_matcher=None, buffers=2, trace=0)
+
+    vocab_size: of the grammars, and columns of the logits.
+    max_rows: most rows of a step: one for each request and one for each draft.
+    device: where the logits are: "cpu", or a CUDA device ("cuda", "cuda:1", a torch.device).
+    batch_matcher: the BatchGrammarMatcher that fills; by default one of its own.
+    buffers: how many steps may be under way (begun and neither applied nor discarded). Two suit one
+        batch, or two batches in turn.
+    trace: how many spans to keep for write_trace(); 0: none are recorded.
+
+    add, Request.cancel and waiting for steps are thread-safe; begin, apply and discard belong to one
+    thread (that of the decoding loop). The results are those of the plain loop: accept, fill, apply,
+    one after another.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        *,
+        max_rows: int,
+        device: Any = "cpu",
+        batch_matcher: Optional[BatchGrammarMatcher] = None,
+        buffers: int = 2,
+        trace: int = 0,
+    ) -> None:
+        for name, value, least in (
+            ("vocab_size", vocab_size, 1),
+            ("max_rows", max_rows, 1),
+            ("buffers", buffers, 1),
+            ("trace", trace, 0),
+        ):
+            if value < least:
+                raise GrammaskError(f"{name} is {value}; it must be at least {least}")
+        self.vocab_size = vocab_size
+        self.max_rows = max_rows
+        self._batch = BatchGrammarMatcher() if batch_matcher is None else batch_matcher
+        self._trace = Trace(trace) if trace else None
+        slots, self._device = make_slots(buffers, max_rows, vocab_size, device)
+        self._free: Deque[Any] = collections.deque(slots)
+        self._buffers = buffers
+        self._under_way: Deque[Step] = collections.deque()
+        self._steps = 0
+        self._work: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
+        self._thread: Optional[threading.Thread] = None
+        self._close = weakref.finalize(self, self._work.put, None)
+
+    # --- Requests ---
+
+    def add(
+        self,
+        grammar: Grammar,
+        *,
+        override_stop_tokens: Optional[Union[List[int], int]] = None,
+        terminate_without_stop_token: bool = False,
+    ) -> Request:
+        """A new text.
+
+        grammar: a CompiledGrammar; a GrammarMatcher in any state (it then belongs to the pipeline);
+            a concurrent.futures.Future of one of these, for a grammar that is still being compiled;
+            or None for a text without a grammar. If the future fails, the request fails.
+        override_stop_tokens, terminate_without_stop_token: as of GrammarMatcher, for those made here.
+
+        Raises GrammaskError for a grammar of another vocabulary.
+        """
+        options = {
+            "override_stop_tokens": override_stop_tokens,
+            "terminate_without_stop_token": terminate_without_stop_token,
+        }
+        request = Request(grammar, options)
+        if not isinstance(grammar, concurrent.futures.Future):
+            request._prepare()
+            self._check_vocabulary(request)
+        return request
+
+    def _check_vocabulary(self, request: Request) -> None:
+        if request.matcher is None:
+            return
+        size = request.matcher.compiled_grammar.tokenizer_info.vocab_size
+        if size != self.vocab_size:
+            raise GrammaskError(
+                f"the grammar was compiled for {size} tokens, but the pipeline is for "
+                f"{self.vocab_size}; compile it with the TokenizerInfo of the model that runs here"
+            )
+
+    # --- Steps, on the caller's thread ---
+
+    def begin(
+        self,
+        requests: Sequence[Optional[Request]],
+        tokens: Any = None,
+        drafts: Optional[Sequence[RowTokens]] = None,
+    ) -> Step:
+        """Begins a step: accepts tokens, then fills the masks of what may come next. Returns at once.
+
+        requests: the rows of the batch, in the order of the logits; None for a row without a
+            grammar. Whichever requests take part may change from step to step.
+        tokens: what was sampled since the last step, for each request: None or -1 for nothing, an
+            id, or several ids in order (drafts that were confirmed, and the token after them). Or a
+            tensor of them, (rows,) or (rows, k) padded with -1; from a CUDA device it is copied
+            without waiting. Or a function without arguments that returns one of these, called on
+            the filling thread, where it may wait.
+        drafts: tokens that a draft model proposes to follow, for each request, as above. A request
+            with k drafts has k + 1 rows: after none of them, after the first, and so on. The drafts
+            are not accepted: give those that were confirmed as `tokens` of the next step.
+
+        Raises GrammaskError, and begins nothing, where an argument does not fit or `buffers` steps
+        are under way. What is wrong with a single request, such as a token that its grammar
+        refuses, is told in its RowResult.
+        """
+        requests = list(requests)
+        _check_requests(requests)
+        count = len(requests)
+        proposed = [ids_of(d) for d in drafts] if drafts is not None else [[] for _ in requests]
+        _check_count("drafts", len(proposed), count)
+        if isinstance(tokens, (list, tuple)):
+            _check_count("tokens", len(tokens), count)
+        rows = count + sum(map(len, proposed))
+        if rows > self.max_rows:
+            raise GrammaskError(
+                f"{count} requests and {rows - count} drafts need {rows} rows, but max_rows is "
+                f"{self.max_rows}",
+                code="out_of_range",
+            )
+        if not self._close.alive:
+            raise GrammaskError("the pipeline was closed", code="failed_precondition")
+        if not self._free:
+            raise GrammaskError(
+                f"{self._buffers} steps are under way, as many as there are buffers; apply or "
+                "discard one first",
+                code="failed_precondition",
+            )
+        step = Step(self._steps, requests, self._free.popleft())
+        step.drafts, step.rows = proposed, rows
+        step._tokens = _coming(tokens)
+        self._steps += 1
+        self._under_way.append(step)
+        if self._thread is None:
+            self._thread = threading.Thread(
+                target=_fill_steps, args=(self._work,), name="grammask fill", daemon=True
+            )
+            self._thread.start()
+        step._begun = time.perf_counter_ns()
+        self._work.put((self._fill, step))
+        return step
+
+    def apply(
+        self,
+        logits: Any,
+        step: Optional[Step] = None,
+        *,
+        timeout: Optional[float] = None,
+        vocab_offset: int = 0,
+    ) -> List[RowResult]:
+        """Waits for the masks of a step and applies them to logits, in place.
+
+        logits: (step.rows, columns), where the pipeline's device is; kinds as of
+            apply_token_bitmask_inplace. With CUDA the current stream is used, and nothing waits
+            for the device.
+        step: by default the one begun first that is still under way.
+        timeout: seconds to wait; TimeoutError when they are over, and the step stays under way.
+        vocab_offset: the first column's token id, where the logits are a shard of the vocabulary.
+
+        Returns one RowResult for each request. Raises GrammaskError for logits that do not fit,
+        before anything is written, and what went wrong with the step as a whole.
+        """
+        called = time.perf_counter_ns()
+        step = self._choose(step)
+        self._check_logits(logits, step, vocab_offset)
+        results = self._wait(step, timeout)
+        ready = time.perf_counter_ns()
+        self._mask(logits, step, results, vocab_offset)
+        self._finish(step, called, ready)
+        return results
+
+    async def apply_async(
+        self, logits: Any, step: Optional[Step] = None, *, vocab_offset: int = 0
+    ) -> List[RowResult]:
+        """apply() without blocking the event loop: waits for the masks as a coroutine, and applies
+        them on another thread on the CPU (with CUDA here, as it only starts a kernel). The loop's
+        thread is then the one that begins and applies."""
+        called = time.perf_counter_ns()
+        step = self._choose(step)
+        self._check_logits(logits, step, vocab_offset)
+        await asyncio.wait([asyncio.wrap_future(step._future)])
+        results = self._wait(step, 0)
+        ready = time.perf_counter_ns()
+        if self._device.startswith("cuda"):
+            self._mask(logits, step, results, vocab_offset)
+        else:
+            await asyncio.get_running_loop().run_in_executor(
+                None, self._mask, logits, step, results, vocab_offset
+            )
+        self._finish(step, called, ready)
+        return results
+
+    def discard(self, step: Step) -> None:
+        """Gives a step up: its tokens stay accepted, its masks are not used."""
+        self._release(self._choose(step))
+
+    def close(self) -> None:
+        """Ends the filling thread when it has done what was begun. Also `with MaskPipeline(...)`."""
+        self._close()
+        if self._thread is not None:
+            self._thread.join()
+
+    def __enter__(self) -> "MaskPipeline":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def write_trace(self, path: Any) -> None:
+        """Writes the last spans (forward, accept, fill, copy, wait, apply; by step and thread) as a
+        Chrome trace: JSON that chrome://tracing and ui.perfetto.dev open. `forward` is the time
+        from begin() to apply()."""
+        self._recorded().write(path)
+
+    def spans(self) -> List[Span]:
+        """The spans that write_trace() writes: (name, lane, step, begin, end), in nanoseconds of
+        time.perf_counter_ns()."""
+        return self._recorded().spans()
+
+    def _recorded(self) -> Trace:
+        if self._trace is None:
+            raise GrammaskError(
+                "no trace was recorded; make the pipeline with trace=10000, or another number of "
+                "spans to keep",
+                code="failed_precondition",
+            )
+        return self._trace
+
+    def _choose(self, step: Optional[Step]) -> Step:
+        if step is None:
+            if not self._under_way:
+                raise GrammaskError(
+                    "no step is under way; call begin() first", code="failed_precondition"
+                )
+            return self._under_way[0]
+        if step not in self._under_way:
+            raise GrammaskError(
+                f"step {step.index} is not under way here; it was applied, discarded, or begun by "
+                "another pipeline",
+                code="failed_precondition",
+            )
+        return step
+
+    def _check_logits(self, logits: Any, step: Step, vocab_offset: int) -> None:
+        device = getattr(logits, "device", "cpu")
+        if hasattr(device, "type") and str(device) != self._device:
+            raise GrammaskError(
+                f"logits are on {device}, but the pipeline is for {self._device}; make it with the "
+                "device of the logits"
+            )
+        shape = tuple(getattr(logits, "shape", ()))
+        if len(shape) != 2 or shape[0] != step.rows:
+            raise GrammaskError(
+                f"logits have shape {shape}; step {step.index} needs ({step.rows}, columns): a row "
+                "for each request and one for each draft"
+            )
+        if vocab_offset < 0 or vocab_offset + shape[1] > self.vocab_size:
+            raise GrammaskError(
+                f"logits have {shape[1]} columns from token {vocab_offset} on, but the pipeline is "
+                f"for {self.vocab_size} tokens; make it, and the TokenizerInfo, with the model's "
+                "vocab_size"
+            )
+
+    def _wait(self, step: Step, timeout: Optional[float]) -> List[RowResult]:
+        try:
+            return step.result(timeout)
+        except BaseException:
+            if step.done():  # it failed; otherwise the time was over
+                self._release(step)
+            raise
+
+    def _mask(self, logits: Any, step: Step, results: List[RowResult], vocab_offset: int) -> None:
+        if not any(result.masked for result in results):
+            return
+        masks = step._slot.receive(step.rows)
+        shard = {"vocab_offset": vocab_offset} if vocab_offset else {}
+        apply_token_bitmask_inplace(logits, masks, vocab_size=logits.shape[-1], **shard)
+        step._slot.applied()
+
+    def _finish(self, step: Step, called: int, ready: int) -> None:
+        self._release(step)
+        if self._trace:
+            self._trace.add("forward", step.index, step._begun, called, "forward pass")
+            self._trace.add("wait", step.index, called, ready)
+            self._trace.add("apply", step.index, ready, time.perf_counter_ns())
+
+    def _release(self, step: Step) -> None:
+        """Its slot may be used again when the filling thread, which works in order, gets there."""
+        self._under_way.remove(step)
+        self._free.append(step._slot)
+
+    # --- Filling, on the filling thread ---
+
+    def _fill(self, step: Step) -> None:
+        try:
+            begun = time.perf_counter_ns()
+            tokens = step._tokens() if callable(step._tokens) else step._tokens
+            if hasattr(tokens, "tolist"):
+                tokens = tokens.tolist()
+            if tokens is None:
+                tokens = [None] * len(step.requests)
+            _check_count("tokens", len(tokens), len(step.requests))
+            rows = [
+                Row(request, first, drafts, ids_of(given))
+                for request, first, drafts, given in zip(
+                    step.requests, first_rows(step.drafts), step.drafts, tokens
+                )
+            ]
+            step._slot.reuse()
+            for row in rows:
+                row.accept(self._check_vocabulary)
+            accepted = time.perf_counter_ns()
+            fill_rows(self._batch, rows, step._slot.mask)
+            filled = time.perf_counter_ns()
+            if any(row.masked for row in rows):
+                step._slot.send(step.rows)
+            results = [row.result() for row in rows]
+            if self._trace:
+                self._trace.add("accept", step.index, begun, accepted)
+                self._trace.add("fill", step.index, accepted, filled)
+                self._trace.add("copy", step.index, filled, time.perf_counter_ns())
+        except BaseException as error:  # of the step as a whole: apply() raises it
+            step._future.set_exception(error)
+        else:
+            step._future.set_result(results)
+
+
+def _fill_steps(work: "queue.SimpleQueue[Any]") -> None:
+    """The filling thread. It keeps no pipeline alive while it waits."""
+    while True:
+        item = work.get()
+        if item is None:
+            return
+        fill, step = item
+        fill(step)
+        del item, fill, step
+
+
+def _coming(tokens: Any) -> Any:
+    """Tokens as the filling thread can have them: a tensor that is still computed is copied."""
+    device = getattr(tokens, "device", None)
+    if getattr(device, "type", "cpu") == "cuda":
+        return TokenCopy(sys.modules["torch"], tokens)
+    return tokens
+
+
+def _check_requests(requests: List[Optional[Request]]) -> None:
+    places: "dict[int, int]" = {}
+    for i, request in enumerate(requests):
+        if request is None:
+            continue
+        if not isinstance(request, Request):
+            raise GrammaskError(
+                f"requests[{i}] is {type(request).__name__}; it must be a Request, which add() "
+                "makes, or None"
+            )
+        if request.cancelled:
+            raise GrammaskError(f"requests[{i}] was cancelled", code="failed_precondition")
+        j = places.setdefault(id(request), i)
+        if j != i:
+            raise GrammaskError(f"requests[{i}] is also requests[{j}]; a step takes each once")
+
+
+def _check_count(what: str, given: int, requests: int) -> None:
+    if given != requests:
+        raise GrammaskError(f"there are {requests} requests but {what} for {given}")
