@@ -25,148 +25,146 @@ from .step import Request, RowResult
 RowTokens = Union[None, int, Sequence[int]]
 
 
-def ids_of(tokens: RowTokens) -> List[int]:
+def ids_of(tokens: RowTokens) -> Sequence[int]:
     if tokens is None:
-        return []
+        return ()
     if hasattr(tokens, "tolist"):
         tokens = tokens.tolist()  # type: ignore[union-attr]
     ids = [tokens] if isinstance(tokens, int) else tokens
     return [int(i) for i in ids if i != -1]  # type: ignore[union-attr]
 
 
-def first_rows(drafts: List[List[int]]) -> List[int]:
-    firsts, row = [], 0
-    for proposed in drafts:
-        firsts.append(row)
-        row += 1 + len(proposed)
-    return firsts
+def rows_of(
+    requests: List[Optional[Request]], tokens: Optional[List[Any]], drafts: List[Sequence[int]]
+) -> List[RowResult]:
+    """The rows of a step, with nothing done yet. `drafts` is empty where no row has any."""
+    count = len(requests)
+    given = tokens if tokens is not None else [None] * count
+    if not drafts:
+        return [RowResult(requests[i], i, given[i], ()) for i in range(count)]
+    rows, first = [], 0
+    for i in range(count):
+        rows.append(RowResult(requests[i], first, given[i], drafts[i]))
+        first += 1 + len(drafts[i])
+    return rows
 
 
-class Row:
-    """A request within a step, on the filling thread."""
+def accept(row: RowResult, check: Callable[[Request], None]) -> None:
+    """Takes a row's tokens; sets its matcher where there is a mask to fill. `check` looks at a
+    grammar that has just been compiled."""
+    request = row.request
+    if request is None or request.cancelled:
+        return
+    try:
+        if request.error is None:
+            _take(row, request, check)
+    except Exception as error:
+        request.error = _as_error(error)
+    row.terminated = request.terminated
+    row.error = request.error
 
-    def __init__(
-        self, request: Optional[Request], first: int, drafts: List[int], tokens: List[int]
-    ) -> None:
-        self.request, self.first, self.drafts, self.tokens = request, first, drafts, tokens
-        self.matcher: Optional[GrammarMatcher] = None  # of a row to be filled
-        self.masked = self.late = False
-        self.accepted = self.drafted = 0
 
-    def accept(self, check: Callable[[Request], None]) -> None:
-        """Takes the tokens; sets `matcher` where there is a mask to fill. `check` looks at a grammar
-        that has just been compiled."""
-        request = self.request
-        if request is None or request.cancelled or request.error is not None:
+def _take(row: RowResult, request: Request, check: Callable[[Request], None]) -> None:
+    tokens = row._tokens
+    if request._grammar is not None:
+        if not request._prepare():
+            row.late = True
+            request._waiting += ids_of(tokens)
             return
-        try:
-            if request._grammar is not None:
-                if not request._prepare():
-                    self.late = True
-                    request._waiting += self.tokens
-                    return
-                check(request)
-            matcher = request.matcher
-            if matcher is None:
-                return
-            waiting, request._waiting = request._waiting, []
-            for token in waiting + self.tokens:
-                if matcher.is_terminated():  # sampled before the loop knew
-                    break
-                if not matcher.accept_token(token):
-                    raise GrammaskError(_refusal(matcher, token), code="failed_precondition")
-                self.accepted += 1
-            request.terminated = matcher.is_terminated()
-            if not request.terminated:
-                self.matcher = matcher
-        except Exception as error:
-            request.error = _as_error(error)
-
-    def fail(self, error: Exception) -> None:
-        assert self.request is not None
-        self.request.error = _as_error(error)
-        self.matcher = None
-        self.masked = False
-
-    @property
-    def rows(self) -> range:
-        return range(self.first, self.first + 1 + len(self.drafts))
-
-    def result(self) -> RowResult:
-        request = self.request
-        return RowResult(
-            request,
-            self.rows,
-            self.masked,
-            self.accepted,
-            self.drafted,
-            request is not None and request.terminated,
-            self.late,
-            None if request is None else request.error,
-        )
+        check(request)
+        tokens = request._waiting + list(ids_of(tokens))
+        request._waiting = []
+    matcher = request.matcher
+    if matcher is None or request.terminated:  # tokens sampled before the loop knew do not count
+        return
+    if type(tokens) is int and tokens != -1:
+        if not matcher.accept_token(tokens):
+            raise _refusal(matcher, tokens)
+        row.accepted = 1
+    elif tokens is not None:
+        for token in ids_of(tokens):
+            if matcher.is_terminated():
+                break
+            if not matcher.accept_token(token):
+                raise _refusal(matcher, token)
+            row.accepted += 1
+    if matcher.is_terminated():
+        request.terminated = True
+    else:
+        row._matcher = matcher
 
 
-def fill_rows(batch: BatchGrammarMatcher, rows: List[Row], mask: Any) -> None:
+def fill_rows(batch: BatchGrammarMatcher, rows: List[RowResult], mask: Any) -> None:
     """Fills the masks of all rows: first those after no draft, then those after the first, and so
     on, each round in one call for all. Rows that nothing fills allow everything."""
-    unfilled = {i for row in rows for i in row.rows}
-    steps = {id(row): row.matcher.num_steps for row in rows if row.matcher is not None}
-    live = [row for row in rows if row.matcher is not None]
-    depth = 0
-    try:
-        while live:
-            live = [row for row in live if not row.request.cancelled]
-            _fill_round(batch, live, mask, depth)
-            filled = [row for row in live if row.masked]
-            unfilled -= {row.first + depth for row in filled}
-            live = []
-            for row in filled:
-                # A draft that is refused, or that ends the text: no mask after it.
-                if depth < len(row.drafts) and row.matcher.accept_token(row.drafts[depth]):
-                    row.drafted += 1
-                    if not row.matcher.is_terminated():
-                        live.append(row)
-            depth += 1
-    finally:
-        for row in rows:
-            if row.drafted:
-                _take_back(row, steps[id(row)])
+    live = [row for row in rows if row._matcher is not None]
+    _fill_round(batch, live, mask, 0)
+    drafting = [row for row in live if row._drafts]
+    if drafting:
+        _fill_drafts(batch, drafting, mask)
+    unfilled = [row._first for row in rows if not row._filled]
     for row in rows:
-        if row.request is not None and row.request.error is not None:
-            unfilled.update(row.rows)
+        if row._drafts:
+            unfilled += row.rows[max(row._filled, 1) :]
     if unfilled:
-        mask[sorted(unfilled)] = -1
+        mask[unfilled] = -1
 
 
-def _take_back(row: Row, steps: int) -> None:
-    assert row.request is not None and row.request.matcher is not None
-    matcher = row.request.matcher
+def _fill_drafts(batch: BatchGrammarMatcher, rows: List[RowResult], mask: Any) -> None:
+    steps = [row._matcher.num_steps for row in rows]  # type: ignore[union-attr]
+    live, depth = rows, 0
+    while live:
+        after = [row for row in live if _take_draft(row, depth)]
+        depth += 1
+        _fill_round(batch, after, mask, depth)
+        live = after
+    for row, before in zip(rows, steps):
+        try:
+            matcher = row._matcher
+            matcher.rollback(matcher.num_steps - before)  # type: ignore[union-attr]
+        except Exception as error:
+            _fail(row, error)
+
+
+def _take_draft(row: RowResult, depth: int) -> bool:
+    """Takes a draft; True where there is a mask after it to fill."""
+    matcher = row._matcher
+    if depth >= len(row._drafts) or row._filled <= depth or row.request.cancelled:
+        return False
+    if not matcher.accept_token(row._drafts[depth]):
+        return False
+    row.drafts += 1
+    return not matcher.is_terminated()
+
+
+def _fill_round(batch: BatchGrammarMatcher, rows: List[RowResult], mask: Any, depth: int) -> None:
+    if not rows:
+        return
+    places = [row._first + depth for row in rows]
     try:
-        matcher.rollback(matcher.num_steps - steps)
-    except Exception as error:
-        row.fail(error)
-
-
-def _fill_round(batch: BatchGrammarMatcher, rows: List[Row], mask: Any, depth: int) -> None:
-    places = [row.first + depth for row in rows]
-    try:
-        batch.batch_fill_next_token_bitmask([row.matcher for row in rows], mask, places)
+        batch.batch_fill_next_token_bitmask([row._matcher for row in rows], mask, places)
     except Exception:  # of one, or of all: each by itself tells
         for row, place in zip(rows, places):
             try:
-                row.matcher.fill_next_token_bitmask(mask, place)
-                row.masked = True
+                row._matcher.fill_next_token_bitmask(mask, place)
+                row._filled += 1
             except Exception as error:
-                row.fail(error)
+                _fail(row, error)
     else:
         for row in rows:
-            row.masked = True
+            row._filled += 1
 
 
-def _refusal(matcher: GrammarMatcher, token: int) -> str:
-    return (
+def _fail(row: RowResult, error: Exception) -> None:
+    row.error = row.request.error = _as_error(error)  # type: ignore[union-attr]
+    row._filled = 0
+
+
+def _refusal(matcher: GrammarMatcher, token: int) -> GrammaskError:
+    return GrammaskError(
         f"the grammar refuses token {token} after {matcher.num_steps} tokens; it was not sampled "
-        "from logits that its mask was applied to"
+        "from logits that its mask was applied to",
+        code="failed_precondition",
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any, Deque, List, Optional, Sequence, Union
 from .._core import BatchGrammarMatcher
 from ..bitmask import apply_token_bitmask_inplace
 from ..exception import GrammaskError
-from .filling import Row, RowTokens, fill_rows, first_rows, ids_of
+from .filling import RowTokens, accept, fill_rows, ids_of, rows_of
 from .slots import TokenCopy, make_slots
 from .step import Grammar, Request, RowResult, Step
 from .trace import Span, Trace
@@ -138,8 +138,10 @@ class MaskPipeline:
         requests = list(requests)
         _check_requests(requests)
         count = len(requests)
-        proposed = [ids_of(d) for d in drafts] if drafts is not None else [[] for _ in requests]
-        _check_count("drafts", len(proposed), count)
+        proposed: List[Sequence[int]] = []
+        if drafts is not None:
+            proposed = [ids_of(d) for d in drafts]
+            _check_count("drafts", len(proposed), count)
         if isinstance(tokens, (list, tuple)):
             _check_count("tokens", len(tokens), count)
         rows = count + sum(map(len, proposed))
@@ -328,24 +330,17 @@ class MaskPipeline:
             tokens = step._tokens() if callable(step._tokens) else step._tokens
             if hasattr(tokens, "tolist"):
                 tokens = tokens.tolist()
-            if tokens is None:
-                tokens = [None] * len(step.requests)
-            _check_count("tokens", len(tokens), len(step.requests))
-            rows = [
-                Row(request, first, drafts, ids_of(given))
-                for request, first, drafts, given in zip(
-                    step.requests, first_rows(step.drafts), step.drafts, tokens
-                )
-            ]
+            if tokens is not None:
+                _check_count("tokens", len(tokens), len(step.requests))
             step._slot.reuse()
+            rows = rows_of(step.requests, tokens, step.drafts)
             for row in rows:
-                row.accept(self._check_vocabulary)
+                accept(row, self._check_vocabulary)
             accepted = time.perf_counter_ns()
             fill_rows(self._batch, rows, step._slot.mask)
             filled = time.perf_counter_ns()
-            if any(row.masked for row in rows):
+            if any(row._filled for row in rows):
                 step._slot.send(step.rows)
-            results = [row.result() for row in rows]
             if self._trace:
                 self._trace.add("accept", step.index, begun, accepted)
                 self._trace.add("fill", step.index, accepted, filled)
@@ -353,7 +348,7 @@ class MaskPipeline:
         except BaseException as error:  # of the step as a whole: apply() raises it
             step._future.set_exception(error)
         else:
-            step._future.set_result(results)
+            step._future.set_result(rows)
 
 
 def _fill_steps(work: "queue.SimpleQueue[Any]") -> None:
@@ -376,20 +371,21 @@ def _coming(tokens: Any) -> Any:
 
 
 def _check_requests(requests: List[Optional[Request]]) -> None:
-    places: "dict[int, int]" = {}
     for i, request in enumerate(requests):
         if request is None:
             continue
-        if not isinstance(request, Request):
+        if type(request) is not Request:
             raise GrammaskError(
                 f"requests[{i}] is {type(request).__name__}; it must be a Request, which add() "
                 "makes, or None"
             )
         if request.cancelled:
             raise GrammaskError(f"requests[{i}] was cancelled", code="failed_precondition")
-        j = places.setdefault(id(request), i)
-        if j != i:
-            raise GrammaskError(f"requests[{i}] is also requests[{j}]; a step takes each once")
+    given = [request for request in requests if request is not None]
+    if len(set(given)) < len(given):
+        i = next(i for i, request in enumerate(requests) if request and request in requests[:i])
+        j = requests.index(requests[i])
+        raise GrammaskError(f"requests[{i}] is also requests[{j}]; a step takes each once")
 
 
 def _check_count(what: str, given: int, requests: int) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-from typing import Any, Callable, Generator, List, NamedTuple, Optional, Union
+from typing import Any, Callable, Generator, List, Optional, Sequence, Union
 
 from .._core import CompiledGrammar, GrammarMatcher
 from ..exception import GrammaskError
@@ -63,7 +63,7 @@ class Request:
         return True
 
 
-class RowResult(NamedTuple):
+class RowResult:
     """What a step brought for one of its requests.
 
     request: the Request; None for a row given as None.
@@ -78,14 +78,33 @@ class RowResult(NamedTuple):
     error: why the request failed; None where it has not.
     """
 
-    request: Optional[Request]
-    rows: range
-    masked: bool = False
-    accepted: int = 0
-    drafts: int = 0
-    terminated: bool = False
-    late: bool = False
-    error: Optional[GrammaskError] = None
+    __slots__ = (
+        *("request", "accepted", "drafts", "terminated", "late", "error"),
+        *("_first", "_drafts", "_tokens", "_matcher", "_filled"),
+    )
+
+    def __init__(
+        self, request: Optional[Request], first: int, tokens: Any, drafts: Sequence[int]
+    ) -> None:
+        self.request = request
+        self.terminated = self.late = False
+        self.accepted = self.drafts = 0
+        self.error: Optional[GrammaskError] = None
+        self._first, self._tokens, self._drafts = first, tokens, drafts
+        self._matcher: Any = None  # a GrammarMatcher where there are masks to fill
+        self._filled = 0  # of its rows
+
+    @property
+    def masked(self) -> bool:
+        return self._filled > 0
+
+    @property
+    def rows(self) -> range:
+        return range(self._first, self._first + 1 + len(self._drafts))
+
+    def __repr__(self) -> str:
+        names = ("rows", "masked", "accepted", "drafts", "terminated", "late", "error")
+        return f"RowResult({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
 
 class Step:
@@ -95,7 +114,7 @@ class Step:
     def __init__(self, index: int, requests: List[Optional[Request]], slot: Any) -> None:
         self.index = index
         self.requests = requests
-        self.drafts: List[List[int]] = []
+        self.drafts: List[Sequence[int]] = []
         self.rows = 0  # of the mask
         self._slot = slot
         self._tokens: Any = None
