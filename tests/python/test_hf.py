@@ -1,8 +1,8 @@
 """grammask.contrib.hf: generate() of transformers under grammars.
 
 The model is a small Llama with random weights and DeepSeek's vocabulary; it knows nothing, so that
-what is right in its output comes from the masks. Grammars here admit short texts only, so that every
-text must end.
+what is right in its output comes from the masks. Grammars here admit short texts only, so that
+every text must end.
 """
 
 import json
@@ -220,8 +220,10 @@ def test_a_grammar_a_row(model, info, compiled):
     processor = LogitsProcessor([compiled, compiled])
     with pytest.raises(GrammaskError, match="3 rows for 2 grammars"):
         model.generate(**batch(PROMPT, PROMPT, PROMPT), logits_processor=[processor])
-    check(info, model.generate(
-        **batch(PROMPT, [5]), logits_processor=[processor], max_new_tokens=NEW_TOKENS), 4)  # fmt: skip
+    output = model.generate(
+        **batch(PROMPT, [5]), logits_processor=[processor], max_new_tokens=NEW_TOKENS
+    )
+    check(info, output, 4)
 
 
 @pytest.mark.parametrize("sampled", [False, True])

@@ -48,10 +48,10 @@ class LogitsProcessor(transformers.LogitsProcessor):
     row: beams may be reordered, drafts taken back, several tokens may come at once. Prompts may
     have any padding. After the end of a text only stop tokens are allowed in its row.
 
-    One object serves any number of generate() calls, one after another. That a new one began is seen
-    by its prompt: another number of rows, or ids that do not continue those of the last call. Where
-    a prompt is the last prompt, its output so far, and no more (going on after max_new_tokens), the
-    text goes on; call reset() before generate() if a new text is meant.
+    One object serves any number of generate() calls, one after another. That a new one began is
+    seen by its prompt: another number of rows, or ids that do not continue those of the last call.
+    Where a prompt is the last prompt, its output so far, and no more (going on after
+    max_new_tokens), the text goes on; call reset() before generate() if a new text is meant.
 
     Not thread-safe. Scores may be float16, bfloat16, float32 or float64, on any device, and wider
     than the vocabulary (columns beyond it are refused).
@@ -92,9 +92,9 @@ class LogitsProcessor(transformers.LogitsProcessor):
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Returns the scores (rows, columns) with refused tokens at minus infinity.
 
-        input_ids: (rows, length), the texts so far. Raises GrammaskError for shapes that do not fit,
-        for scores narrower than the vocabulary, for a token that on_refused does not allow, and
-        where no token of the vocabulary can continue a text; the next call then begins anew.
+        input_ids: (rows, length), the texts so far. Raises GrammaskError for shapes that do not
+        fit, for scores narrower than the vocabulary, for a token that on_refused does not allow,
+        and where no token of the vocabulary can continue a text; the next call then begins anew.
         """
         try:
             self._check_shapes(input_ids, scores)
@@ -133,8 +133,8 @@ class LogitsProcessor(transformers.LogitsProcessor):
         if self._follower.shares_prompt(refusal.row) and float(row.logsumexp(0)) < 1e-2:
             return
         raise GrammaskError(
-            f"row {refusal.row} got token {refusal.token} at position {refusal.position}, which its "
-            "grammar refuses there; something else chose it, such as forced tokens or a processor "
+            f"row {refusal.row} got token {refusal.token} at position {refusal.position}, which "
+            "its grammar refuses there; something else chose it, such as forced tokens or a processor "
             "that runs later. Remove that, or give on_refused='stop'. If this is a new generation "
             "whose prompt continues the last text, call reset() before it.",
             code="failed_precondition",
@@ -159,8 +159,8 @@ class LogitsProcessor(transformers.LogitsProcessor):
             dead = (~mask.any(dim=1)).nonzero()
             if len(dead):
                 raise GrammaskError(
-                    f"no token of the vocabulary can continue row {int(dead[0])}; a vocabulary needs "
-                    "a token for every byte that its grammars use",
+                    f"no token of the vocabulary can continue row {int(dead[0])}; a vocabulary "
+                    "needs a token for every byte that its grammars use",
                     code="failed_precondition",
                 )
         return mask
@@ -205,7 +205,7 @@ def _check_grammars(given: Any) -> List[Optional[CompiledGrammar]]:
         ):
             raise GrammaskError(
                 f"compiled_grammar[{grammars.index(grammar)}] was compiled for another vocabulary "
-                f"({info.vocab_size} tokens) than the first ({first.vocab_size} tokens); compile all "
-                "with the TokenizerInfo of the model that generates"
+                f"({info.vocab_size} tokens) than the first ({first.vocab_size} tokens); compile "
+                "all with the TokenizerInfo of the model that generates"
             )
     return grammars

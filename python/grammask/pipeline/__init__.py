@@ -18,7 +18,8 @@ so that a step takes as long as the longer of the two, and not the sum:
         ...                                      # drop requests that have ended
 
 Filling is done by a BatchGrammarMatcher on the library's threads, without the GIL. With CUDA the
-masks go through pinned memory and a side stream, and the caller's thread never waits for the device.
+masks go through pinned memory and a side stream, and the caller's thread never waits for the
+device.
 Tested by tests/python/test_pipeline.py; examples/overlap.py measures it.
 """
 

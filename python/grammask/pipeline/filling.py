@@ -1,8 +1,8 @@
 """What the filling thread does for a step: accept the tokens of each request, then fill masks.
 
-Rows are filled in rounds: the masks after no draft in one call for all requests, then each takes its
-first draft and the masks after it are filled, and so on; at the end the drafts are rolled back. For
-requests A with drafts [x, y] and B with none:
+Rows are filled in rounds: the masks after no draft in one call for all requests, then each takes
+its first draft and the masks after it are filled, and so on; at the end the drafts are rolled back.
+For requests A with drafts [x, y] and B with none:
 
     round 0    A's row 0, B's row      then A accepts x
     round 1    A's row 1               then A accepts y

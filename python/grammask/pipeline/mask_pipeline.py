@@ -1,5 +1,5 @@
-"""MaskPipeline: the loop's side of making masks beside the forward pass. `grammask.pipeline` says what
-it does; filling.py is the other side, slots.py the memory between the two.
+"""MaskPipeline: the loop's side of making masks beside the forward pass. `grammask.pipeline` says
+what it does; filling.py is the other side, slots.py the memory between the two.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class MaskPipeline:
         batch, or two batches in turn.
     trace: how many spans to keep for write_trace(); 0: none are recorded.
 
-    add, Request.cancel and waiting for steps are thread-safe; begin, apply and discard belong to one
-    thread (that of the decoding loop). The results are those of the plain loop: accept, fill, apply,
-    one after another.
+    add, Request.cancel and waiting for steps are thread-safe; begin, apply and discard belong to
+    one thread (that of the decoding loop). The results are those of the plain loop: accept, fill,
+    apply, one after another.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class MaskPipeline:
         grammar: a CompiledGrammar; a GrammarMatcher in any state (it then belongs to the pipeline);
             a concurrent.futures.Future of one of these, for a grammar that is still being compiled;
             or None for a text without a grammar. If the future fails, the request fails.
-        override_stop_tokens, terminate_without_stop_token: as of GrammarMatcher, for those made here.
+        override_stop_tokens, terminate_without_stop_token: as of GrammarMatcher, for one made here.
 
         Raises GrammaskError for a grammar of another vocabulary.
         """
@@ -118,7 +118,7 @@ class MaskPipeline:
         tokens: Any = None,
         drafts: Optional[Sequence[RowTokens]] = None,
     ) -> Step:
-        """Begins a step: accepts tokens, then fills the masks of what may come next. Returns at once.
+        """Begins a step: accepts tokens, then fills masks of what may come next. Returns at once.
 
         requests: the rows of the batch, in the order of the logits; None for a row without a
             grammar. Whichever requests take part may change from step to step.
@@ -228,7 +228,7 @@ class MaskPipeline:
         self._release(self._choose(step))
 
     def close(self) -> None:
-        """Ends the filling thread when it has done what was begun. Also `with MaskPipeline(...)`."""
+        """Ends the filling thread when it has done what was begun. So does leaving a `with`."""
         self._close()
         if self._thread is not None:
             self._thread.join()

@@ -1,5 +1,5 @@
-"""What a MaskPipeline works on: a Request is one text; a Step is one round of masks for some requests,
-and a RowResult what it brought for one of them.
+"""What a MaskPipeline works on: a Request is one text; a Step is one round of masks for some
+requests, and a RowResult what it brought for one of them.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class RowResult:
     drafts: how many of the drafts its grammar takes. Masks are there for those and for the token
         after them; rows of drafts beyond are not masked.
     terminated: whether the text has ended.
-    late: its grammar is still being compiled: do not use its logits, give it to another step. Tokens
-        given so far are kept for then.
+    late: its grammar is still being compiled: do not use its logits, give it to another step.
+        Tokens given so far are kept for then.
     error: why the request failed; None where it has not.
     """
 
@@ -108,8 +108,8 @@ class RowResult:
 
 
 class Step:
-    """One step under way; MaskPipeline.begin makes it. `await step` waits without blocking the event
-    loop and returns what result() returns."""
+    """One step under way; MaskPipeline.begin makes it. `await step` waits without blocking the
+    event loop and returns what result() returns."""
 
     def __init__(self, index: int, requests: List[Optional[Request]], slot: Any) -> None:
         self.index = index
