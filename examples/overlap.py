@@ -142,8 +142,7 @@ def overlapped(model, compiled, vocab_size, steps, trace):
             texts.append(tokens.tolist())
             times.append([("sample", applied, ended), ("step", begun, ended)])
         for span in pipeline.spans():
-            name = "fill" if span.name == "accept" else span.name
-            times[span.step].append((name, span.begin, span.end))
+            times[span.step].append((span.name, span.begin, span.end))
         if trace:
             pipeline.write_trace(trace)
     return texts, times

@@ -8,7 +8,9 @@ import concurrent.futures
 import gc
 import json
 import random
+import sys
 import threading
+import time
 
 import numpy
 import pytest
@@ -36,23 +38,16 @@ def grammars(compiler):
     return [compiler.compile_grammar(text) for text in GRAMMARS]
 
 
-class Watched:
-    """A BatchGrammarMatcher whose fills can be held up, watched, and made to fail."""
+class Held:
+    """Tokens that come when they are let go: until then the step that waits for them is at work."""
 
-    def __init__(self):
-        self.batch = grammask.BatchGrammarMatcher(2)
-        self.calls = 0
-        self.before = lambda: None
+    def __init__(self, tokens=None):
+        self.tokens, self.asked, self.go_on = tokens, threading.Event(), threading.Event()
 
-    def batch_fill_next_token_bitmask(self, matchers, mask, indices):
-        self.calls += 1
-        self.before()
-        self.batch.batch_fill_next_token_bitmask(matchers, mask, indices)
-
-
-@pytest.fixture
-def watched():
-    return Watched()
+    def __call__(self):
+        self.asked.set()
+        assert self.go_on.wait(DEADLINE)
+        return self.tokens
 
 
 def plain_loop(schedule, grammars, size, seed):
@@ -136,143 +131,147 @@ def test_results(grammars, tokens, stop):
 # --- At the same time ---
 
 
-def test_fill_and_forward_at_the_same_time(grammars, tokens, watched):
-    """The fill of each step ends only after the forward pass has begun, and the forward pass ends
-    only after the fill has; one after the other, neither would."""
+def test_fill_and_forward_at_the_same_time(grammars, tokens):
+    """Each step's masks are only begun when its forward pass has, and the forward pass ends only
+    after they are there; one after the other, neither would."""
     size = len(tokens)
-    forward_runs, filled = threading.Event(), threading.Event()
-
-    def before():
-        assert forward_runs.wait(DEADLINE)
-
-    watched.before = before
-    with MaskPipeline(size, max_rows=1, batch_matcher=watched, trace=100) as pipeline:
-        request, token = pipeline.add(grammars[2]), None
-        for _ in range(5):
-            forward_runs.clear()
+    filled = threading.Event()
+    with MaskPipeline(size, max_rows=1, trace=100) as pipeline:
+        request = pipeline.add(grammars[2])
+        for index in range(5):
             filled.clear()
-            step = pipeline.begin([request], [token])
+            held = Held([ord("a")] if index else None)
+            step = pipeline.begin([request], held)
             step.add_done_callback(lambda _: filled.set())
             assert not step.done()
-            forward_runs.set()  # the forward pass
+            held.go_on.set()  # the forward pass
             assert filled.wait(DEADLINE)
             assert step.done()
             assert pipeline.apply(numpy.zeros((1, size), numpy.float32))[0].masked
-            token = ord("a")
         spans = pipeline.spans()
     for index in range(5):
         times = {span.name: span for span in spans if span.step == index}
-        assert set(times) == {"forward", "accept", "fill", "copy", "wait", "apply"}
-        assert times["forward"].begin <= times["accept"].begin
+        assert set(times) == {"forward", "fill", "copy", "wait", "apply"}
+        assert times["forward"].begin <= times["fill"].begin
         assert times["fill"].end <= times["forward"].end  # hidden
-        assert times["fill"].lane == "grammask fill" != times["wait"].lane
+        assert len({times[name].lane for name in ("forward", "fill", "wait")}) == 3
 
 
-def test_a_slow_fill_is_waited_for(grammars, tokens, watched):
+def test_fills_need_no_gil(grammars, tokens):
+    """Masks get done while this thread never lets another run Python."""
     size = len(tokens)
-    go_on = threading.Event()
-    watched.before = lambda: go_on.wait(DEADLINE)
-    with MaskPipeline(size, max_rows=1, batch_matcher=watched) as pipeline:
-        step = pipeline.begin([pipeline.add(grammars[1])])
+    before = sys.getswitchinterval()
+    with MaskPipeline(size, max_rows=1) as pipeline:
+        request = pipeline.add(grammars[2])
+        pipeline.begin([request])
+        pipeline.apply(numpy.zeros((1, size), numpy.float32))
+        sys.setswitchinterval(1000)
+        try:
+            step = pipeline.begin([request], [ord("a")])
+            deadline = time.perf_counter() + DEADLINE
+            while not step._job.done():
+                assert time.perf_counter() < deadline
+        finally:
+            sys.setswitchinterval(before)
+        assert pipeline.apply(numpy.zeros((1, size), numpy.float32))[0].accepted == 1
+
+
+def test_a_slow_fill_is_waited_for(grammars, tokens):
+    size = len(tokens)
+    held = Held()
+    with MaskPipeline(size, max_rows=1) as pipeline:
+        step = pipeline.begin([pipeline.add(grammars[1])], held)
         logits = numpy.zeros((1, size), numpy.float32)
         with pytest.raises(TimeoutError, match="step 0"):
             pipeline.apply(logits, timeout=0.01)
         assert not logits.any() and not step.done()  # nothing happened: it can be applied later
-        threading.Timer(0.05, go_on.set).start()
+        threading.Timer(0.05, held.go_on.set).start()
         pipeline.apply(logits, step)
         assert numpy.isinf(logits).any()
 
 
-def test_the_event_loop_goes_on(grammars, tokens, watched):
+def test_the_event_loop_goes_on(grammars, tokens):
     size = len(tokens)
-    go_on = threading.Event()
-    watched.before = lambda: go_on.wait(DEADLINE)
 
     async def decode(pipeline):
         request, token, text = pipeline.add(grammars[2]), None, []
         generator = numpy.random.default_rng(3)
         for _ in range(3):
-            go_on.clear()
-            step = pipeline.begin([request], [token])
+            held = Held([token])
+            step = pipeline.begin([request], held)
             logits = logits_of(generator, 1, size)
             apply = asyncio.ensure_future(pipeline.apply_async(logits, step))
             for _ in range(20):  # the loop is free while the fill is held up
                 await asyncio.sleep(0)
             assert not apply.done()
-            go_on.set()
+            held.go_on.set()
             results = await asyncio.wait_for(apply, DEADLINE)
             assert results[0].masked and results == await step
             token = int(logits.argmax())
             text.append(token)
         return text
 
-    with MaskPipeline(size, max_rows=1, batch_matcher=watched) as pipeline:
+    with MaskPipeline(size, max_rows=1) as pipeline:
         text = asyncio.run(decode(pipeline))
     matcher = GrammarMatcher(grammars[2])
     assert all(matcher.accept_token(token) for token in text)
 
 
-def test_a_cancelled_waiter_leaves_the_step_alone(grammars, tokens, watched):
+def test_a_cancelled_waiter_leaves_the_step_alone(grammars, tokens):
     size = len(tokens)
-    go_on = threading.Event()
-    watched.before = lambda: go_on.wait(DEADLINE)
+    held = Held()
 
     async def give_up(pipeline, step):
         with pytest.raises(asyncio.TimeoutError):
             await asyncio.wait_for(pipeline.apply_async(numpy.zeros((1, size)), step), 0.01)
 
-    with MaskPipeline(size, max_rows=1, batch_matcher=watched) as pipeline:
-        step = pipeline.begin([pipeline.add(grammars[2])])
+    with MaskPipeline(size, max_rows=1) as pipeline:
+        step = pipeline.begin([pipeline.add(grammars[2])], held)
         asyncio.run(give_up(pipeline, step))
-        go_on.set()
+        held.go_on.set()
         assert pipeline.apply(numpy.zeros((1, size), numpy.float32), step)[0].masked
 
 
 # --- Requests ---
 
 
-def test_cancelled_while_it_is_filled(grammars, tokens, watched):
+def test_cancelled_under_way(grammars, tokens):
     size = len(tokens)
-    filling, go_on = threading.Event(), threading.Event()
-
-    def before():
-        filling.set()
-        assert go_on.wait(DEADLINE)
-
-    watched.before = before
-    with MaskPipeline(size, max_rows=2, batch_matcher=watched) as pipeline:
+    held = Held([ord("a"), ord("b")])
+    with MaskPipeline(size, max_rows=2) as pipeline:
         kept, dropped = pipeline.add(grammars[2]), pipeline.add(grammars[2])
-        pipeline.begin([dropped, kept])
-        assert filling.wait(DEADLINE)
-        dropped.cancel()
+        pipeline.begin([dropped, kept], held)
+        assert held.asked.wait(DEADLINE)
         # The next step is begun with another text in the same row.
         new = pipeline.add(grammars[1])
-        second = pipeline.begin([new, kept], [None, ord("a")])
-        go_on.set()
+        second = pipeline.begin([new, kept], [None, ord("c")])
+        dropped.cancel()
+        held.go_on.set()
         logits = numpy.zeros((2, size), numpy.float32)
-        pipeline.apply(logits)
-        assert numpy.isinf(logits[1]).any()
+        results = pipeline.apply(logits)
+        assert [r.masked for r in results] == [False, True]
+        assert not logits[0].any() and numpy.isinf(logits[1]).any()
         logits = numpy.zeros((2, size), numpy.float32)
         assert [r.request for r in pipeline.apply(logits, second)] == [new, kept]
+        assert dropped.matcher.num_steps == 0 and kept.matcher.num_steps == 2
         assert numpy.flatnonzero(numpy.isfinite(logits[0])).tolist() == sorted(
             tokens.index(t) for t in (b"t", b"f", b"n", b"true", b"false", b"null"))  # fmt: skip
         with pytest.raises(GrammaskError, match=r"requests\[1\] was cancelled"):
             pipeline.begin([kept, dropped])
 
 
-def test_cancelled_before_it_is_filled(grammars, tokens, watched):
+def test_cancelled_after_it_is_filled(grammars, tokens):
+    """What came too late does no harm: the other rows are as usual."""
     size = len(tokens)
-    go_on = threading.Event()
-    watched.before = lambda: go_on.wait(DEADLINE)
-    with MaskPipeline(size, max_rows=1, batch_matcher=watched) as pipeline:
-        blocker, request = pipeline.add(grammars[2]), pipeline.add(grammars[1])
-        pipeline.begin([blocker])
-        step = pipeline.begin([request], [ord("t")])
-        request.cancel()
-        go_on.set()
-        assert not step.result(DEADLINE)[0].masked
-        assert request.matcher.num_steps == 0
-        pipeline.discard(step)
+    with MaskPipeline(size, max_rows=2) as pipeline:
+        kept, dropped = pipeline.add(grammars[2]), pipeline.add(grammars[2])
+        step = pipeline.begin([dropped, kept])
+        step.result(DEADLINE)
+        dropped.cancel()
+        logits = numpy.zeros((2, size), numpy.float32)
+        assert pipeline.apply(logits, step)[1].masked and numpy.isinf(logits[1]).any()
+        pipeline.begin([kept], [ord("a")])
+        assert pipeline.apply(numpy.zeros((1, size), numpy.float32))[0].accepted == 1
 
 
 def test_an_error_is_of_its_request_alone(grammars, tokens):
@@ -290,43 +289,6 @@ def test_an_error_is_of_its_request_alone(grammars, tokens):
         pipeline.begin([bad, good], [ord("t"), ord("b")])
         results = pipeline.apply(numpy.zeros((2, size), numpy.float32))
         assert results[0].error is bad.error and results[1].accepted == 1
-
-
-def test_a_fill_that_fails_for_one(grammars, tokens, watched):
-    """The batch call fails; alone, only the one that another thread holds does."""
-    size = len(tokens)
-
-    def fail():
-        raise GrammaskError("one of them")
-
-    watched.before = fail
-    expected = numpy.zeros((2, size), numpy.float32)
-    with MaskPipeline(size, max_rows=2) as pipeline:
-        pipeline.begin([pipeline.add(grammars[0]), pipeline.add(grammars[1])])
-        pipeline.apply(expected)
-    ended = GrammarMatcher(grammars[1])
-    with MaskPipeline(size, max_rows=3, batch_matcher=watched) as pipeline:
-        requests = [pipeline.add(grammars[0]), pipeline.add(ended), pipeline.add(grammars[1])]
-        requests[1].matcher = Broken(ended)
-        pipeline.begin(requests)
-        logits = numpy.zeros((3, size), numpy.float32)
-        results = pipeline.apply(logits)
-    assert [r.masked for r in results] == [True, False, True]
-    assert results[1].error.code == "internal" and "KeyError" in str(results[1].error)
-    assert (logits[[0, 2]] == expected).all() and not logits[1].any()
-
-
-class Broken:
-    """A matcher that cannot be filled."""
-
-    def __init__(self, matcher):
-        self.matcher = matcher
-
-    def __getattr__(self, name):
-        return getattr(self.matcher, name)
-
-    def fill_next_token_bitmask(self, mask, index):
-        raise KeyError("broken")
 
 
 def test_a_grammar_that_is_still_being_compiled(grammars, compiler, tokens):
@@ -460,6 +422,8 @@ def test_kinds_of_tokens(grammars, tokens):
             (lambda: [a, [b, b]], [1, 2]),
             (lambda: torch.tensor([a, b]), [1, 1]),
             ([numpy.int64(a), torch.tensor([b])], [1, 1]),
+            ([numpy.array([[a]])[0], torch.tensor(b)], [1, 1]),
+            ([(a, a), [numpy.int32(b)] * 3], [2, 3]),
         ):
             requests = [pipeline.add(grammars[2]) for _ in range(2)]
             pipeline.begin(requests, given)
@@ -477,13 +441,30 @@ def test_tokens_that_never_come(grammars, tokens):
     with MaskPipeline(size, max_rows=1, buffers=1) as pipeline:
         request = pipeline.add(grammars[2])
         logits = numpy.zeros((1, size), numpy.float32)
-        for tokens_given, error in ((fail, KeyError), (lambda: [1, 2], GrammaskError)):
+        for tokens_given, error in (
+            (fail, KeyError),
+            (lambda: [1, 2], GrammaskError),
+            (lambda: ["a"], TypeError),
+        ):
             pipeline.begin([request], tokens_given)
             with pytest.raises(error):
                 pipeline.apply(logits)
             assert not logits.any() and request.matcher.num_steps == 0
+        for tokens_given in (["a"], [[1.5]], [object()]):
+            with pytest.raises(TypeError):
+                pipeline.begin([request], tokens_given)
         pipeline.begin([request], [ord("a")])
         assert pipeline.apply(logits)[0].accepted == 1
+
+
+def test_tokens_that_are_none(grammars, tokens):
+    """Ids that no token has are refused, whatever their size; the other rows go on."""
+    size = len(tokens)
+    for wrong in (size, 1 << 31, 1 << 40, 1 << 70, -2, -(1 << 70)):
+        with MaskPipeline(size, max_rows=2) as pipeline:
+            pipeline.begin([pipeline.add(grammars[2]) for _ in range(2)], [wrong, ord("a")])
+            results = pipeline.apply(numpy.zeros((2, size), numpy.float32))
+            assert results[0].error is not None and results[1].accepted == 1
 
 
 # --- Steps and buffers ---
@@ -583,14 +564,10 @@ def test_unsuitable_arguments(grammars, tokens):
 
 
 def test_the_thread_ends_with_the_pipeline(grammars, tokens):
-    def fill_threads():
-        return [t for t in threading.enumerate() if t.name == "grammask fill"]
-
-    before = len(fill_threads())
     pipeline = MaskPipeline(len(tokens), max_rows=1)
     pipeline.begin([pipeline.add(grammars[2])]).result(DEADLINE)
     thread = pipeline._thread
-    assert len(fill_threads()) == before + 1
+    assert thread.is_alive()
     del pipeline
     gc.collect()
     thread.join(DEADLINE)
@@ -611,7 +588,7 @@ def test_trace(grammars, tokens, tmp_path):
     assert len(spans) == 50  # the newest, whatever came before
     assert max(e["args"]["step"] for e in spans) == 29
     assert min(e["args"]["step"] for e in spans) > 15
-    assert {e["name"] for e in spans} == {"forward", "accept", "fill", "copy", "wait", "apply"}
+    assert {e["name"] for e in spans} == {"forward", "fill", "copy", "wait", "apply"}
     assert all(e["dur"] >= 0 for e in spans)
     names = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M"}
     assert set(names) == {e["tid"] for e in spans}
@@ -667,11 +644,14 @@ class FakeStream:
 
 class FakeEvent:
     def __init__(self, calls):
-        self.calls, self.recorded = calls, None
+        self.calls, self.recorded, self.over = calls, None, False
 
     def record(self, stream):
         self.recorded = f"{stream.name} at {len(self.calls)}"
         self.calls.append(f"record {self.recorded}")
+
+    def query(self):
+        return self.over
 
     def synchronize(self):
         assert self.recorded is not None
@@ -709,7 +689,7 @@ def test_order_of_cuda_calls():
     torch = FakeTorch()
     side = FakeStream(torch.calls, "side")
     slot = CudaSlot(torch, "cuda:0", side, 8, 100)
-    assert torch.calls == ["side waits for current"]
+    assert torch.calls == ["side waits for current"] and slot.ready()
 
     def one_step():
         torch.calls.clear()
@@ -733,6 +713,9 @@ def test_order_of_cuda_calls():
         "side waits for current at 7",  # the device's has been applied
         "device = pinned",
     ]
+    assert not slot.ready()  # a copy from it is under way: begin() must not wait
+    slot._copied.over = True
+    assert slot.ready()
     # A step that was discarded: nobody applied it, and the copy must be over all the same.
     torch.calls.clear()
     slot.reuse()

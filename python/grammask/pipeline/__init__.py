@@ -2,8 +2,8 @@
 
 What a decoding loop does for each step, and who does it when:
 
-    caller's thread   begin | forward pass ........ | apply | sample | begin | forward ...
-    filling thread            accept | fill | copy                     accept | fill ...
+    caller's thread    begin | forward pass ........ | apply | sample | begin | forward ...
+    beside it                accept | fill | copy                       accept | fill ...
 
 so that a step takes as long as the longer of the two, and not the sum:
 
@@ -17,8 +17,8 @@ so that a step takes as long as the longer of the two, and not the sum:
         tokens = sample(logits)
         ...                                      # drop requests that have ended
 
-Filling is done by a BatchGrammarMatcher on the library's threads, without the GIL. With CUDA the
-masks go through pinned memory and a side stream, and the caller's thread never waits for the
+Accepting and filling is done by the threads of a BatchGrammarMatcher, which need no GIL. With CUDA
+the masks go through pinned memory and a side stream, and the caller's thread never waits for the
 device.
 Tested by tests/python/test_pipeline.py; examples/overlap.py measures it.
 """

@@ -1,5 +1,9 @@
 """MaskPipeline: the loop's side of making masks beside the forward pass. `grammask.pipeline` says
-what it does; filling.py is the other side, slots.py the memory between the two.
+what it does; rows.py is what becomes of the requests, slots.py the memory of the masks.
+
+Steps are run by a StepRunner, on a thread that needs no GIL. A second thread, in Python, waits for
+each: it starts the copy to the device and wakes whoever waits. It also starts steps whose tokens
+are still to come, or that come while the step before is still at work; others start in begin().
 """
 
 from __future__ import annotations
@@ -14,10 +18,10 @@ import time
 import weakref
 from typing import Any, Deque, List, Optional, Sequence, Union
 
-from .._core import BatchGrammarMatcher
+from .._core import BatchGrammarMatcher, StepRunner
 from ..bitmask import apply_token_bitmask_inplace
 from ..exception import GrammaskError
-from .filling import RowTokens, accept, fill_rows, ids_of, rows_of
+from .rows import RowTokens, check_count, finish, ids_of, start
 from .slots import TokenCopy, make_slots
 from .step import Grammar, Request, RowResult, Step
 from .trace import Span, Trace
@@ -61,12 +65,15 @@ class MaskPipeline:
                 raise GrammaskError(f"{name} is {value}; it must be at least {least}")
         self.vocab_size = vocab_size
         self.max_rows = max_rows
-        self._batch = BatchGrammarMatcher() if batch_matcher is None else batch_matcher
+        self._runner = StepRunner(
+            BatchGrammarMatcher() if batch_matcher is None else batch_matcher
+        )
         self._trace = Trace(trace) if trace else None
         slots, self._device = make_slots(buffers, max_rows, vocab_size, device)
         self._free: Deque[Any] = collections.deque(slots)
         self._buffers = buffers
         self._under_way: Deque[Step] = collections.deque()
+        self._last: Optional[Step] = None
         self._steps = 0
         self._work: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
         self._thread: Optional[threading.Thread] = None
@@ -126,7 +133,7 @@ class MaskPipeline:
             id, or several ids in order (drafts that were confirmed, and the token after them). Or a
             tensor of them, (rows,) or (rows, k) padded with -1; from a CUDA device it is copied
             without waiting. Or a function without arguments that returns one of these, called on
-            the filling thread, where it may wait.
+            the pipeline's thread, where it may wait.
         drafts: tokens that a draft model proposes to follow, for each request, as above. A request
             with k drafts has k + 1 rows: after none of them, after the first, and so on. The drafts
             are not accepted: give those that were confirmed as `tokens` of the next step.
@@ -141,9 +148,9 @@ class MaskPipeline:
         proposed: List[Sequence[int]] = []
         if drafts is not None:
             proposed = [ids_of(d) for d in drafts]
-            _check_count("drafts", len(proposed), count)
+            check_count("drafts", len(proposed), count)
         if isinstance(tokens, (list, tuple)):
-            _check_count("tokens", len(tokens), count)
+            check_count("tokens", len(tokens), count)
         rows = count + sum(map(len, proposed))
         if rows > self.max_rows:
             raise GrammaskError(
@@ -159,19 +166,30 @@ class MaskPipeline:
                 "discard one first",
                 code="failed_precondition",
             )
-        step = Step(self._steps, requests, self._free.popleft())
+        step = Step(self._steps, requests, self._free[0])
         step.drafts, step.rows = proposed, rows
         step._tokens = _coming(tokens)
+        step._begun = time.perf_counter_ns()
+        idle = self._last is None or self._last.done()
+        if idle and not callable(step._tokens) and step._slot.ready():
+            self._start(step)
+        self._free.popleft()
         self._steps += 1
+        self._last = step
         self._under_way.append(step)
         if self._thread is None:
             self._thread = threading.Thread(
-                target=_fill_steps, args=(self._work,), name="grammask fill", daemon=True
+                target=_complete_steps, args=(self._work,), name="grammask pipeline", daemon=True
             )
             self._thread.start()
-        step._begun = time.perf_counter_ns()
-        self._work.put((self._fill, step))
+        self._work.put((self._complete, step))
         return step
+
+    def _start(self, step: Step) -> None:
+        step._slot.reuse()
+        tokens = step._tokens() if callable(step._tokens) else step._tokens
+        step._tokens = None
+        start(step, tokens, self._runner, self._check_vocabulary)
 
     def apply(
         self,
@@ -228,7 +246,7 @@ class MaskPipeline:
         self._release(self._choose(step))
 
     def close(self) -> None:
-        """Ends the filling thread when it has done what was begun. So does leaving a `with`."""
+        """Ends the pipeline's thread when it has done what was begun. So does leaving a `with`."""
         self._close()
         if self._thread is not None:
             self._thread.join()
@@ -240,8 +258,8 @@ class MaskPipeline:
         self.close()
 
     def write_trace(self, path: Any) -> None:
-        """Writes the last spans (forward, accept, fill, copy, wait, apply; by step and thread) as a
-        Chrome trace: JSON that chrome://tracing and ui.perfetto.dev open. `forward` is the time
+        """Writes the last spans (forward, fill, copy, wait, apply; by step and thread) as a Chrome
+        trace: JSON that chrome://tracing and ui.perfetto.dev open. `forward` is the time
         from begin() to apply()."""
         self._recorded().write(path)
 
@@ -318,52 +336,42 @@ class MaskPipeline:
             self._trace.add("apply", step.index, ready, time.perf_counter_ns())
 
     def _release(self, step: Step) -> None:
-        """Its slot may be used again when the filling thread, which works in order, gets there."""
+        """Its slot may be used again: steps are run in order."""
         self._under_way.remove(step)
         self._free.append(step._slot)
 
-    # --- Filling, on the filling thread ---
+    # --- On the pipeline's thread ---
 
-    def _fill(self, step: Step) -> None:
+    def _complete(self, step: Step) -> None:
         try:
-            begun = time.perf_counter_ns()
-            tokens = step._tokens() if callable(step._tokens) else step._tokens
-            if hasattr(tokens, "tolist"):
-                tokens = tokens.tolist()
-            if tokens is not None:
-                _check_count("tokens", len(tokens), len(step.requests))
-            step._slot.reuse()
-            rows = rows_of(step.requests, tokens, step.drafts)
-            for row in rows:
-                accept(row, self._check_vocabulary)
-            accepted = time.perf_counter_ns()
-            fill_rows(self._batch, rows, step._slot.mask)
+            if step._job is None:
+                self._start(step)
+            results = finish(step)
             filled = time.perf_counter_ns()
-            if any(row._filled for row in rows):
+            if any(row._filled for row in results):
                 step._slot.send(step.rows)
             if self._trace:
-                self._trace.add("accept", step.index, begun, accepted)
-                self._trace.add("fill", step.index, accepted, filled)
+                self._trace.add("fill", step.index, *step._job.times(), "grammask fill")
                 self._trace.add("copy", step.index, filled, time.perf_counter_ns())
         except BaseException as error:  # of the step as a whole: apply() raises it
             step._future.set_exception(error)
         else:
-            step._future.set_result(rows)
+            step._future.set_result(results)
 
 
-def _fill_steps(work: "queue.SimpleQueue[Any]") -> None:
-    """The filling thread. It keeps no pipeline alive while it waits."""
+def _complete_steps(work: "queue.SimpleQueue[Any]") -> None:
+    """The pipeline's thread. It keeps no pipeline alive while it waits."""
     while True:
         item = work.get()
         if item is None:
             return
-        fill, step = item
-        fill(step)
-        del item, fill, step
+        complete, step = item
+        complete(step)
+        del item, complete, step
 
 
 def _coming(tokens: Any) -> Any:
-    """Tokens as the filling thread can have them: a tensor that is still computed is copied."""
+    """The tokens, or a function that waits for them: a tensor on a device is copied from there."""
     device = getattr(tokens, "device", None)
     if getattr(device, "type", "cpu") == "cuda":
         return TokenCopy(sys.modules["torch"], tokens)
@@ -386,8 +394,3 @@ def _check_requests(requests: List[Optional[Request]]) -> None:
         i = next(i for i, request in enumerate(requests) if request and request in requests[:i])
         j = requests.index(requests[i])
         raise GrammaskError(f"requests[{i}] is also requests[{j}]; a step takes each once")
-
-
-def _check_count(what: str, given: int, requests: int) -> None:
-    if given != requests:
-        raise GrammaskError(f"there are {requests} requests but {what} for {given}")

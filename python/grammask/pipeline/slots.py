@@ -2,10 +2,10 @@
 
 On the CPU a slot is a bitmask. With CUDA it is a bitmask in pinned memory and one on the device:
 
-    filling thread                 side stream                 the caller's stream
+    before filling                 side stream                 the caller's stream
     reuse: wait until the last     send: wait until the last   receive: wait until the copy is
       copy has read the pinned       apply has read the          done, then apply, then note that
-      one, then fill it              device's one, then copy     it has read
+      one                            device's one, then copy     it has read
 
 All waiting but the first is done by the device; the caller's thread never waits for it. Slots take
 turns, so with two of them no wait is for the step just before.
@@ -28,11 +28,15 @@ class HostSlot:
     def __init__(self, rows: int, columns: int) -> None:
         self.mask = allocate_token_bitmask(rows, columns)
 
+    def ready(self) -> bool:
+        """Whether reuse() need not wait."""
+        return True
+
     def reuse(self) -> None:
-        """Filling thread: before the mask is written."""
+        """Before the mask is written."""
 
     def send(self, rows: int) -> None:
-        """Filling thread: the first `rows` rows are written."""
+        """The pipeline's thread: the first `rows` rows are written."""
 
     def receive(self, rows: int) -> Any:
         """The caller's thread: those rows where the logits are."""
@@ -55,6 +59,9 @@ class CudaSlot:
         self._copied = torch.cuda.Event()
         self._applied = torch.cuda.Event()
         self._was_copied = self._was_applied = False
+
+    def ready(self) -> bool:
+        return not self._was_copied or self._copied.query()
 
     def reuse(self) -> None:
         if self._was_copied:
@@ -100,7 +107,7 @@ def make_slots(count: int, rows: int, columns: int, device: Any) -> Tuple[List[A
 
 
 class TokenCopy:
-    """Token ids on their way from a CUDA device to the filling thread."""
+    """Token ids on their way from a CUDA device to the pipeline's thread."""
 
     def __init__(self, torch: Any, tokens: Any) -> None:
         self._ids = torch.empty(tokens.shape, dtype=tokens.dtype, pin_memory=True)

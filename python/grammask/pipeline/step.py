@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-from typing import Any, Callable, Generator, List, Optional, Sequence, Union
+from typing import Any, Callable, Generator, List, Optional, Union
 
 from .._core import CompiledGrammar, GrammarMatcher
 from ..exception import GrammaskError
@@ -78,20 +78,15 @@ class RowResult:
     error: why the request failed; None where it has not.
     """
 
-    __slots__ = (
-        *("request", "accepted", "drafts", "terminated", "late", "error"),
-        *("_first", "_drafts", "_tokens", "_matcher", "_filled"),
-    )
+    __slots__ = ("request", "accepted", "drafts", "terminated", "late", "error",
+                 "_first", "_count", "_filled")  # fmt: skip
 
-    def __init__(
-        self, request: Optional[Request], first: int, tokens: Any, drafts: Sequence[int]
-    ) -> None:
+    def __init__(self, request: Optional[Request], first: int, count: int) -> None:
         self.request = request
         self.terminated = self.late = False
         self.accepted = self.drafts = 0
         self.error: Optional[GrammaskError] = None
-        self._first, self._tokens, self._drafts = first, tokens, drafts
-        self._matcher: Any = None  # a GrammarMatcher where there are masks to fill
+        self._first, self._count = first, count
         self._filled = 0  # of its rows
 
     @property
@@ -100,7 +95,7 @@ class RowResult:
 
     @property
     def rows(self) -> range:
-        return range(self._first, self._first + 1 + len(self._drafts))
+        return range(self._first, self._first + self._count)
 
     def __repr__(self) -> str:
         names = ("rows", "masked", "accepted", "drafts", "terminated", "late", "error")
@@ -114,10 +109,12 @@ class Step:
     def __init__(self, index: int, requests: List[Optional[Request]], slot: Any) -> None:
         self.index = index
         self.requests = requests
-        self.drafts: List[Sequence[int]] = []
+        self.drafts: List[List[int]] = []  # of each request; empty where none has any
         self.rows = 0  # of the mask
         self._slot = slot
-        self._tokens: Any = None
+        self._tokens: Any = None  # until they are given to the job
+        self._job: Any = None  # a StepJob once it has been started
+        self._results: List[RowResult] = []
         self._begun = 0
         self._future: "concurrent.futures.Future[List[RowResult]]" = (
             concurrent.futures.Future()
@@ -139,7 +136,7 @@ class Step:
             raise TimeoutError(f"the masks of step {self.index} are not ready") from None
 
     def add_done_callback(self, call: Callable[["Step"], Any]) -> None:
-        """Calls call(step) when the masks are there, on the filling thread: keep it short."""
+        """Calls call(step) when the masks are there, on the pipeline's thread: keep it short."""
         self._future.add_done_callback(lambda _: call(self))
 
     def __await__(self) -> Generator[Any, None, List[RowResult]]:
