@@ -69,6 +69,8 @@ and start this script again."
 
 packages_to_build="g++ cmake ninja-build libabsl-dev nlohmann-json3-dev python3 python3-dev python3-venv"
 packages_to_test="$packages_to_build libgtest-dev libre2-dev"
+# For the kernels' tests on AArch64, which are skipped without them.
+packages_to_cross="g++-aarch64-linux-gnu qemu-user googletest"
 
 # Makes the virtual environment build/venv unless one is active, and sets $python to its
 # interpreter. It sees the packages of the Python it comes from, so that tests run against a torch

@@ -83,6 +83,10 @@ python_tests() {
 
 # shellcheck disable=SC2086
 need_packages $packages_to_test
+if [ "$(uname -m)" = x86_64 ] && may_be_root && command -v apt-get >/dev/null; then
+  # shellcheck disable=SC2086
+  need_packages $packages_to_cross
+fi
 mkdir -p "$build"
 use_venv
 

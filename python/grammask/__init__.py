@@ -51,6 +51,7 @@ from .exception import (
     SchemaError,
     TokenizerError,
 )
+from .sampling import masked_argmax, masked_sample, merge_argmax
 
 __version__ = "0.1.0"
 
@@ -77,6 +78,9 @@ __all__ = [
     "exception",
     "get_bitmask_shape",
     "get_serialization_version",
+    "masked_argmax",
+    "masked_sample",
+    "merge_argmax",
     "reset_token_bitmask",
 ]
 

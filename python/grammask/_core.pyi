@@ -306,7 +306,38 @@ def apply_token_bitmask_inplace_cpu(
     bitmask: _Array,
     vocab_size: Optional[int] = None,
     indices: Optional[Sequence[int]] = None,
+    vocab_offset: int = 0,
 ) -> None: ...
+def cpu_isa() -> str: ...
+def masked_argmax_cpu(
+    logits: _Array,
+    bitmask: _Array,
+    vocab_size: Optional[int] = None,
+    vocab_offset: int = 0,
+    indices: Optional[Sequence[int]] = None,
+) -> Tuple[_Array, _Array]: ...
+def masked_sample_cpu(
+    logits: _Array,
+    bitmask: _Array,
+    seed: Any,
+    offset: Any = 0,
+    temperature: Any = 1.0,
+    top_k: Any = 0,
+    top_p: Any = 1.0,
+    min_p: Any = 0.0,
+    vocab_size: Optional[int] = None,
+    indices: Optional[Sequence[int]] = None,
+) -> _Array: ...
+def sampling_parameters(
+    rows: int,
+    seed: Any,
+    offset: Any = 0,
+    temperature: Any = 1.0,
+    top_k: Any = 0,
+    top_p: Any = 1.0,
+    min_p: Any = 0.0,
+) -> Dict[str, Any]: ...
+def sampling_uniforms(seed: Any, offset: Any, row_indices: Sequence[int]) -> _Array: ...
 def get_bitmask_size(vocab_size: int) -> int: ...
 def get_serialization_version() -> str: ...
 def _describe_tensor(array: _Array, route: str = "auto") -> Dict[str, Any]: ...

@@ -86,6 +86,7 @@ def apply_token_bitmask_inplace(
     vocab_size: Optional[int] = None,
     indices: Optional[Union[Sequence[int], Any]] = None,
     backend: str = "auto",
+    vocab_offset: int = 0,
 ) -> None:
     """Sets the logits of refused tokens to minus infinity, in place.
 
@@ -99,6 +100,9 @@ def apply_token_bitmask_inplace(
     backend: "auto" takes this library's CPU kernel for CPU memory and torch operations on the
         tensor's device otherwise. "cpu" insists on the former; "cuda", "triton", "torch_compile"
         and "torch_native" use torch operations on the tensor's device.
+    vocab_offset: the token of column 0, where logits are a shard of the vocabulary, as with tensor
+        parallelism: column c is governed by bit vocab_offset + c of the bitmask, which is that of
+        the whole vocabulary. Any alignment.
 
     Raises GrammaskError (a ValueError and a RuntimeError) for anything that does not fit, before
     anything is written. Releases the GIL on the CPU.
@@ -118,13 +122,13 @@ def apply_token_bitmask_inplace(
             f'backend "{backend}" needs torch tensors, but logits are {type(logits).__name__}'
         )
     if vocab_size is None:
-        _warn_if_short(logits, bitmask)
+        _warn_if_short(logits, bitmask, vocab_offset)
     if backend == "cpu" or (backend == "auto" and _in_cpu_memory(logits)):
         if indices is not None and _is_torch_tensor(indices):
             indices = cast(Any, indices).tolist()
-        _core.apply_token_bitmask_inplace_cpu(logits, bitmask, vocab_size, indices)
+        _core.apply_token_bitmask_inplace_cpu(logits, bitmask, vocab_size, indices, vocab_offset)
     else:
-        _apply_torch(logits, bitmask, vocab_size, indices)
+        _apply_torch(logits, bitmask, vocab_size, vocab_offset, indices)
 
 
 def _check_devices(logits: Any, bitmask: Any) -> None:
@@ -141,12 +145,14 @@ def _in_cpu_memory(logits: Any) -> bool:
     return not _is_torch_tensor(logits) or logits.device.type == "cpu"
 
 
-def _warn_if_short(logits: Any, bitmask: Any) -> None:
+def _warn_if_short(logits: Any, bitmask: Any, vocab_offset: int) -> None:
     columns, words = _last(logits), _last(bitmask)
-    if columns is not None and words is not None and columns > words * 32:
+    if columns is not None and words is not None and vocab_offset + columns > words * 32:
+        covered = max(words * 32 - vocab_offset, 0)
         warnings.warn(
-            f"the bitmask covers {words * 32} tokens but logits have {columns} columns; columns "
-            f"from {words * 32} on keep their values. Allocate the bitmask for the whole "
+            f"the bitmask covers {words * 32} tokens but logits have {columns} columns"
+            f"{f' from token {vocab_offset} on' if vocab_offset else ''}; columns "
+            f"from {covered} on keep their values. Allocate the bitmask for the whole "
             "vocabulary, or give vocab_size.",
             stacklevel=3,
         )
@@ -158,7 +164,11 @@ def _last(array: Any) -> Optional[int]:
 
 
 def _apply_torch(
-    logits: Any, bitmask: Any, vocab_size: Optional[int], indices: Optional[Any]
+    logits: Any,
+    bitmask: Any,
+    vocab_size: Optional[int],
+    vocab_offset: int,
+    indices: Optional[Any],
 ) -> None:
     """The same with torch operations, on whatever device the tensors are."""
     torch = sys.modules["torch"]
@@ -168,34 +178,43 @@ def _apply_torch(
         raise GrammaskError("logits must be of float32, float16, bfloat16 or float64")
     logits = logits.unsqueeze(0) if logits.dim() == 1 else logits
     bitmask = bitmask.unsqueeze(0) if bitmask.dim() == 1 else bitmask
-    columns = _columns(logits, bitmask, vocab_size)
-    shifts = torch.arange(32, device=bitmask.device, dtype=torch.int32)
+    columns = _columns(logits, bitmask, vocab_size, vocab_offset)
     if indices is None:
         if logits.shape[0] != bitmask.shape[0]:
             raise GrammaskError(
                 f"logits have {logits.shape[0]} rows and the bitmask {bitmask.shape[0]}; without "
                 "indices both need the same number"
             )
-        refused = _refused_bits(bitmask, shifts)[:, :columns]
+        refused = _refused(torch, bitmask, vocab_offset, columns)
         logits[:, :columns].masked_fill_(refused, float("-inf"))
         return
     rows = _row_tensor(torch, logits, bitmask, indices)
-    refused = _refused_bits(bitmask[rows], shifts)[:, :columns]
+    refused = _refused(torch, bitmask[rows], vocab_offset, columns)
     logits[rows, :columns] = logits[rows, :columns].masked_fill(refused, float("-inf"))
 
 
-def _refused_bits(words: Any, shifts: Any) -> Any:
-    return (((words.unsqueeze(-1) >> shifts) & 1) == 0).flatten(1)
+def _refused(torch: Any, bitmask: Any, vocab_offset: int, columns: int) -> Any:
+    """Which of the tokens [vocab_offset, vocab_offset + columns) are refused, as bools."""
+    words = bitmask[:, vocab_offset // 32 : -(-(vocab_offset + columns) // 32)]
+    shifts = torch.arange(32, device=bitmask.device, dtype=torch.int32)
+    refused = (((words.unsqueeze(-1) >> shifts) & 1) == 0).flatten(1)
+    return refused[:, vocab_offset % 32 : vocab_offset % 32 + columns]
 
 
-def _columns(logits: Any, bitmask: Any, vocab_size: Optional[int]) -> int:
-    most = min(int(logits.shape[1]), int(bitmask.shape[1]) * 32)
+def _columns(logits: Any, bitmask: Any, vocab_size: Optional[int], vocab_offset: int) -> int:
+    if vocab_offset < 0:
+        raise GrammaskError(
+            f"vocab_offset is {vocab_offset}; it must not be negative", code="out_of_range"
+        )
+    covered = max(int(bitmask.shape[1]) * 32 - vocab_offset, 0)
+    most = min(int(logits.shape[1]), covered)
     if vocab_size is None:
         return most
     if not 0 <= vocab_size <= most:
         raise GrammaskError(
             f"vocab_size is {vocab_size}, but logits have {logits.shape[1]} columns and the "
-            f"bitmask covers {bitmask.shape[1] * 32} tokens",
+            f"bitmask covers {covered} tokens"
+            f"{f' from {vocab_offset} on' if vocab_offset else ''}",
             code="out_of_range",
         )
     return vocab_size

@@ -1,0 +1,42 @@
+// Parts of work on the kernels' threads: each part once, from several callers at a time.
+#include "kernels/parallel.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace grammask::internal {
+namespace {
+
+TEST(KernelParts, EachPartOnceWhateverTheSize) {
+  EXPECT_GE(KernelThreads(), 1);
+  for (const int64_t bytes : {int64_t{0}, kParallelBytes}) {
+    for (const int64_t parts : {0, 1, 2, 1000}) {
+      std::vector<std::atomic<int>> done(static_cast<size_t>(parts));
+      KernelParts(parts, bytes, [&](int64_t i) { ++done[static_cast<size_t>(i)]; });
+      for (const auto& count : done) EXPECT_EQ(count, 1);
+    }
+  }
+}
+
+TEST(KernelParts, SmallWorkStaysOnTheCallingThread) {
+  const auto self = std::this_thread::get_id();
+  KernelParts(8, kParallelBytes - 1, [&](int64_t) { EXPECT_EQ(std::this_thread::get_id(), self); });
+}
+
+TEST(KernelParts, ManyCallersAtOnce) {
+  std::vector<std::thread> callers;
+  std::atomic<int> total = 0;
+  for (int t = 0; t < 4; ++t) {
+    callers.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) KernelParts(16, kParallelBytes, [&](int64_t) { ++total; });
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(total, 4 * 50 * 16);
+}
+
+}  // namespace
+}  // namespace grammask::internal
