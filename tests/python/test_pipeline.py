@@ -507,6 +507,27 @@ def test_as_many_steps_as_buffers(grammars, tokens):
         pipeline.begin([request], [ord("a")])
 
 
+@pytest.mark.parametrize("cut", [1, 32, 100, 255])
+def test_shards(grammars, tokens, cut):
+    """Each rank has a pipeline and its own columns."""
+    size = len(tokens)
+    whole = numpy.zeros((1, size), numpy.float32)
+    with MaskPipeline(size, max_rows=1) as pipeline:
+        request = pipeline.add(grammars[3])
+        pipeline.begin([request])
+        pipeline.apply(whole)
+        for first, last in ((0, cut), (cut, size)):
+            pipeline.begin([request])
+            part = numpy.zeros((1, last - first), numpy.float32)
+            pipeline.apply(part, vocab_offset=first)
+            assert (part == whole[:, first:last]).all()
+        step = pipeline.begin([request])
+        for columns, offset in ((size, 1), (size + 1, 0), (1, -1)):
+            with pytest.raises(GrammaskError, match="vocab_size"):
+                pipeline.apply(numpy.zeros((1, columns), numpy.float32), vocab_offset=offset)
+        pipeline.discard(step)
+
+
 def test_no_rows(tokens):
     with MaskPipeline(len(tokens), max_rows=1) as pipeline:
         pipeline.begin([])

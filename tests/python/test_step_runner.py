@@ -110,7 +110,7 @@ def test_what_does_not_fit_does_nothing(batch, matcher_of, mask, tokens):
 
 def test_steps_keep_their_order_and_outlive_their_runner(batch, matcher_of, tokens):
     size = len(tokens)
-    for _ in range(20):
+    for _ in range(4):
         runner = StepRunner(batch)
         chains = []
         for k in range(8):
