@@ -237,8 +237,8 @@ def main():
     if args.trace:
         loops[1].pipeline.write_trace(args.trace)
     if args.picture:
-        count = min(6, args.steps)
-        picture(args.picture, loops[0].times, loops[1].times, min(4, args.steps - count), count)
+        count = min(10, args.steps)
+        picture(args.picture, loops[0].times, loops[1].times, min(2, args.steps - count), count)
 
 
 if __name__ == "__main__":
