@@ -327,7 +327,8 @@ void BindStepRunner(py::module_& m) {
   py::class_<StepRunner>(m, "StepRunner",
                          "Runs decoding steps on a thread that never touches Python.\n\n"
                          "StepRunner(batch_matcher)")
-      .def(py::init<py::object>(), py::arg("batch_matcher"))
+      .def(py::init<py::object>(), py::arg("batch_matcher"),
+           "__init__(self, batch_matcher)\n--\n\nSee the class.")
       .def("begin", &StepRunner::Begin, py::arg("matchers"), py::arg("tokens"), py::arg("drafts"),
            py::arg("rows"), py::arg("bitmask"),
            R"(begin(self, matchers, tokens, drafts, rows, bitmask)

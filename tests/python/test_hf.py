@@ -363,6 +363,12 @@ def test_stop_tokens(info, listed):
         LogitsProcessor(listed, override_stop_tokens=[info.vocab_size])
 
 
+def test_names():
+    assert grammask.hf.LogitsProcessor is LogitsProcessor
+    assert grammask.contrib.hf.LogitsProcessor is LogitsProcessor
+    assert issubclass(LogitsProcessor, transformers.LogitsProcessor)
+
+
 # --- Calls by hand, over the small vocabulary ---
 
 

@@ -528,6 +528,34 @@ def test_shards(grammars, tokens, cut):
         pipeline.discard(step)
 
 
+def test_masks_for_another_kernel(grammars, tokens):
+    """The bitmask itself, as the fused samplers take it."""
+    size = len(tokens)
+    generator = numpy.random.default_rng(4)
+    with MaskPipeline(size, max_rows=4, buffers=1, trace=20) as pipeline:
+        requests = [pipeline.add(g) for g in grammars[1:]] + [None]
+        step = pipeline.begin(requests)
+        pipeline.apply(logits_of(generator, 4, size))
+        pipeline.begin([None, *requests[:3]])
+        logits = logits_of(generator, 4, size)
+        with pipeline.masks() as (bitmask, results):
+            assert tuple(bitmask.shape) == grammask.get_bitmask_shape(4, size)
+            assert [r.masked for r in results] == [False, True, True, True]
+            chosen = grammask.masked_argmax(logits, bitmask)
+        pipeline.begin([None, *requests[:3]])
+        pipeline.apply(logits)
+        assert chosen.tolist() == logits.argmax(-1).tolist()
+        # An error inside ends the step too.
+        step = pipeline.begin(requests)
+        with pytest.raises(KeyError):
+            with pipeline.masks(step):
+                raise KeyError
+        pipeline.begin(requests)
+        with pytest.raises(GrammaskError, match="not under way"):
+            with pipeline.masks(step):
+                pass
+
+
 def test_no_rows(tokens):
     with MaskPipeline(len(tokens), max_rows=1) as pipeline:
         pipeline.begin([])

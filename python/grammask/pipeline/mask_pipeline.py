@@ -11,12 +11,13 @@ from __future__ import annotations
 import asyncio
 import collections
 import concurrent.futures
+import contextlib
 import queue
 import sys
 import threading
 import time
 import weakref
-from typing import Any, Deque, List, Optional, Sequence, Union
+from typing import Any, Deque, Iterator, List, Optional, Sequence, Tuple, Union
 
 from .._core import BatchGrammarMatcher, StepRunner
 from ..bitmask import apply_token_bitmask_inplace
@@ -40,8 +41,8 @@ class MaskPipeline:
         batch, or two batches in turn.
     trace: how many spans to keep for write_trace(); 0: none are recorded.
 
-    add, Request.cancel and waiting for steps are thread-safe; begin, apply and discard belong to
-    one thread (that of the decoding loop). The results are those of the plain loop: accept, fill,
+    add, Request.cancel and waiting for steps are thread-safe; begin, apply, masks and discard belong
+    to one thread (that of the decoding loop). The results are those of the plain loop: accept, fill,
     apply, one after another.
     """
 
@@ -241,6 +242,30 @@ class MaskPipeline:
         self._finish(step, called, ready)
         return results
 
+    @contextlib.contextmanager
+    def masks(
+        self, step: Optional[Step] = None, *, timeout: Optional[float] = None
+    ) -> Iterator[Tuple[Any, List[RowResult]]]:
+        """Instead of apply(): the masks themselves, for a kernel that reads them beside the logits.
+
+            with pipeline.masks() as (bitmask, results):
+                tokens = grammask.masked_argmax(logits, bitmask)
+
+        bitmask: int32 (step.rows, ceil(vocab_size / 32)) on the pipeline's device; rows without a
+        mask are all ones. It is only good inside the `with`, at whose end the step is over: with
+        CUDA, what reads it must have been started on the stream that is then the current one. Step
+        and timeout: as of apply().
+        """
+        called = time.perf_counter_ns()
+        step = self._choose(step)
+        results = self._wait(step, timeout)
+        ready = time.perf_counter_ns()
+        try:
+            yield step._slot.receive(step.rows), results
+        finally:
+            step._slot.applied()
+            self._finish(step, called, ready)
+
     def discard(self, step: Step) -> None:
         """Gives a step up: its tokens stay accepted, its masks are not used."""
         self._release(self._choose(step))
@@ -348,8 +373,7 @@ class MaskPipeline:
                 self._start(step)
             results = finish(step)
             filled = time.perf_counter_ns()
-            if any(row._filled for row in results):
-                step._slot.send(step.rows)
+            step._slot.send(step.rows)
             if self._trace:
                 self._trace.add("fill", step.index, *step._job.times(), "grammask fill")
                 self._trace.add("copy", step.index, filled, time.perf_counter_ns())
