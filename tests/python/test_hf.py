@@ -326,6 +326,14 @@ def test_a_forced_token_is_an_error(model, info, compiled):
     check(info, output, 4)
 
 
+def test_a_forced_first_token_is_no_padding(model, info, compiled):
+    special = next(i for i in info.special_token_ids if i not in (EOS, PAD))
+    with pytest.raises(GrammaskError, match=f"got token {special} at position 4"):
+        model.generate(
+            **batch(PROMPT), max_new_tokens=NEW_TOKENS, do_sample=False,
+            logits_processor=[LogitsProcessor(compiled), Force(4, special)])  # fmt: skip
+
+
 def test_a_forced_token_may_end_the_text(model, info, compiled):
     processor = LogitsProcessor(compiled, on_refused="stop")
     output = model.generate(
@@ -361,6 +369,21 @@ def test_stop_tokens(info, listed):
     assert EOS not in output[0].tolist() and output[0, -1] == other
     with pytest.raises(GrammaskError):
         LogitsProcessor(listed, override_stop_tokens=[info.vocab_size])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("mode", ["greedy", "beams", "sample, several"])
+def test_on_a_gpu(info, compiled, listed, mode):
+    if not torch.cuda.is_available():
+        pytest.skip("needs a CUDA device")
+    model = make_model(info.vocab_size).to("cuda", torch.bfloat16)
+    inputs = {name: value.cuda() for name, value in batch(PROMPT, PROMPT[:2]).items()}
+    processor = LogitsProcessor([compiled, listed])
+    for _ in range(2):
+        output = model.generate(
+            **inputs, max_new_tokens=NEW_TOKENS, logits_processor=[processor], **MODES[mode])
+        check(info, output[: len(output) // 2], 4)
+        check(info, output[len(output) // 2 :], 4, LIST)
 
 
 def test_names():

@@ -719,6 +719,9 @@ class FakeArray:
     def copy_(self, other, non_blocking=False):
         self.calls.append(f"{self.name} = {other.name}" + ("" if non_blocking else ", blocking"))
 
+    def record_stream(self, stream):
+        self.calls.append(f"{self.name} is kept for {stream.name}")
+
     def tolist(self):
         return [4, 5]
 
@@ -738,7 +741,8 @@ def test_order_of_cuda_calls():
     torch = FakeTorch()
     side = FakeStream(torch.calls, "side")
     slot = CudaSlot(torch, "cuda:0", side, 8, 100)
-    assert torch.calls == ["side waits for current"] and slot.ready()
+    assert torch.calls == ["side waits for current", "device is kept for side"]
+    assert slot.ready()
 
     def one_step():
         torch.calls.clear()
@@ -754,12 +758,13 @@ def test_order_of_cuda_calls():
         "device = pinned",
         "record side at 3",
         "current waits for side at 3",
-        "record current at 7",
+        "device is kept for current",
+        "record current at 8",
     ]
     calls, _ = one_step()
     assert calls[:3] == [
         "host waits for side at 3",  # the pinned memory has been read
-        "side waits for current at 7",  # the device's has been applied
+        "side waits for current at 8",  # the device's has been applied
         "device = pinned",
     ]
     assert not slot.ready()  # a copy from it is under way: begin() must not wait

@@ -93,7 +93,7 @@ class RowFollower:
         self.rows: List[Row] = []
         self._history: Any = None  # ids of the last call, in a buffer with room for more
         self._length = 0
-        self._prompt = 0  # columns that were there when the generation began
+        self.prompt_length = 0  # columns that were there when the generation began
 
     def follow(self, input_ids: Any) -> List[Refusal]:
         """Brings `rows` to what input_ids (rows, length) says; returns tokens newly refused."""
@@ -110,7 +110,7 @@ class RowFollower:
 
     def shares_prompt(self, row: int) -> bool:
         """Whether another row began with the same prompt, as beams of one text do."""
-        prompts = self._history[:, : self._prompt]
+        prompts = self._history[:, : self.prompt_length]
         return int((prompts == prompts[row]).all(dim=1).sum()) > 1
 
     def _begin(self, input_ids: Any) -> None:
@@ -124,7 +124,7 @@ class RowFollower:
         self.reset()
         for row in range(count):
             self.rows.append(Row(self._matcher(self._grammars[self._kind(row, count)])))
-        self._prompt = int(input_ids.shape[1])
+        self.prompt_length = int(input_ids.shape[1])
         self._remember(input_ids)
 
     def _matcher(self, grammar: Optional[CompiledGrammar]) -> Optional[GrammarMatcher]:
@@ -149,7 +149,7 @@ class RowFollower:
         if (
             history is None
             or count != len(self.rows)
-            or length < self._prompt
+            or length < self.prompt_length
             or history.device != input_ids.device
             or history.dtype != input_ids.dtype
         ):
@@ -167,7 +167,7 @@ class RowFollower:
             return moves
         now = input_ids.cpu().numpy()
         before = history[:, : self._length].cpu().numpy()
-        if not (now[moved, : self._prompt] == before[moved, : self._prompt]).all():
+        if not (now[moved, : self.prompt_length] == before[moved, : self.prompt_length]).all():
             return None
         places: Dict[Tuple[int, bytes], int] = {}
         for j in range(count):
@@ -198,7 +198,7 @@ class RowFollower:
             if row.matcher is None:
                 continue
             followed += 1
-            row.go_back_to(move.common - self._prompt)
+            row.go_back_to(move.common - self.prompt_length)
             had_left = row.left_at is not None
             taken = row.accept(move.tokens)
             if row.left_at is not None and not had_left:

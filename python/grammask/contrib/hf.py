@@ -125,7 +125,9 @@ class LogitsProcessor(transformers.LogitsProcessor):
             )
 
     def _handle(self, refusal: Refusal, scores: torch.Tensor) -> None:
-        if self._on_refused == "stop" or refusal.token in self._no_text:
+        # Padding comes after a token, of which another criterion said that it was the row's last.
+        padding = refusal.token in self._no_text and refusal.position > self._follower.prompt_length
+        if self._on_refused == "stop" or padding:
             return
         # Beam search fills up with refused tokens, of score minus infinity, where the texts allow
         # fewer continuations than there are beams. Its scores are logarithms of probabilities.

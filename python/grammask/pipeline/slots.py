@@ -56,6 +56,7 @@ class CudaSlot:
         self._there = torch.empty(shape, dtype=torch.int32, device=device)
         # The allocator may have given memory that the current stream still works on.
         stream.wait_stream(torch.cuda.current_stream(device))
+        self._there.record_stream(stream)  # nor gives it away while the side stream works on it
         self._copied = torch.cuda.Event()
         self._applied = torch.cuda.Event()
         self._was_copied = self._was_applied = False
@@ -76,7 +77,9 @@ class CudaSlot:
         self._was_copied = True
 
     def receive(self, rows: int) -> Any:
-        self._torch.cuda.current_stream(self._device).wait_event(self._copied)
+        current = self._torch.cuda.current_stream(self._device)
+        current.wait_event(self._copied)
+        self._there.record_stream(current)
         return self._there[:rows]
 
     def applied(self) -> None:
