@@ -18,6 +18,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "mask/draft.h"
 #include "mask/mask_cache.h"
 
 namespace grammask::internal {
@@ -32,18 +33,9 @@ constexpr uint32_t kFewOthers = 8;    // the share of the trie's nodes that othe
 
 }  // namespace
 
-struct MaskCache::Draft {
-  std::vector<TokenId> accepted;
-  std::vector<TokenRun> runs;  // accepted as well; ascending
-  const uint32_t* slice = nullptr;
-  std::vector<uint32_t> escapes;                               // nodes of the vocabulary's trie
-  std::vector<std::pair<std::string_view, TokenId>> residues;  // of slices' other tokens
-  WalkScratch scratch;
-  uint64_t reach = UINT64_MAX;  // see Level1
-  uint64_t others_reach = UINT64_MAX;
-  uint64_t deepest = 0;          // node visited at which a token ends or escapes
-  const Level1* made = nullptr;  // instead of all this
-};
+MaskCache::DraftPool::~DraftPool() {
+  for (auto& slot : slots) delete slot.load();
+}
 
 MaskCache::MaskCache(std::shared_ptr<const Vocab> vocab, SetTable* sets,
                      std::shared_ptr<SliceStore> slices)
@@ -161,9 +153,9 @@ const Level1* MaskCache::Make(TermId state) {
     if (const Level1* made = FromWider(state, *wider)) return made;
   }
   {
-    Draft draft;
-    if (TakeSlice(state, &draft)) {
-      return draft.made != nullptr ? draft.made : Store(std::move(draft));
+    const DraftLease draft(&drafts_);
+    if (TakeSlice(state, &*draft)) {
+      return draft->made != nullptr ? draft->made : Store(&*draft);
     }
   }
   // A bound that no token of this state comes near, such as maxLength beside a pattern.
@@ -171,9 +163,9 @@ const Level1* MaskCache::Make(TermId state) {
     const Level1& loose = OfState(loosened->state);
     if (loose.reach <= static_cast<uint64_t>(loosened->bound)) return &loose;
   }
-  Draft draft;
-  WalkState(state, &draft);
-  return Store(std::move(draft));
+  const DraftLease draft(&drafts_);
+  WalkState(state, &*draft);
+  return Store(&*draft);
 }
 
 // Walks a trie from `state` with an unknown context: what it accepts, at which nodes it escapes,
@@ -183,45 +175,30 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
                      std::span<const TokenId> tokens, RootChild&& root_child, Draft* draft) {
   uint64_t reach = 0;
   uint16_t deepest = 0;
-  // The set met last, which in a loop is the same again and again.
-  SetId last;
-  bool escaping = false;
-  uint64_t completion = 0;
-  auto look = [&](SetId set) {
-    if (set == last) return;
-    last = set;
-    const Set& reached = sets_.set(set);
-    escaping = reached.escaping;
-    completion = 0;
-    for (const Item& item : reached.kernel) {
-      if (item.ret == kUnknown) {
-        completion = std::max(completion, terms_.term(item.term).min_length);
-      }
-    }
-  };
+  WalkScratch& scratch = draft->scratch;
   auto accept = [&](uint32_t first, uint32_t end) {
+    if (first == end) return;
     draft->accepted.insert(draft->accepted.end(), tokens.begin() + first, tokens.begin() + end);
   };
-  auto visit = [&](uint32_t i, SetId set) {
+  auto visit = [&](uint32_t i, const WalkSet& at) {
     const TrieNode& node = nodes[i];
-    accept(node.tokens, nodes[i + 1].tokens);
-    look(set);
-    const bool escapes = escaping && !node.leaf;
+    const uint32_t tokens_end = nodes[i + 1].tokens;
+    const bool escapes = at.escaping && !node.leaf;
     if (escapes) draft->escapes.push_back(i);
-    if (escapes || node.tokens < nodes[i + 1].tokens) deepest = std::max(deepest, node.depth);
-    reach = std::max(reach, node.depth + completion);
+    if (escapes || node.tokens < tokens_end) deepest = std::max(deepest, node.depth);
+    reach = std::max(reach, node.depth + at.completion);
+    accept(node.tokens, tokens_end);
   };
   // All below is accepted inside, so that it does not matter where else it might end.
-  auto whole = [&](uint32_t i, SetId set) {
+  auto whole = [&](uint32_t i, const WalkSet& at) {
     const uint32_t first = nodes[i].tokens, end = nodes[nodes[i].end].tokens;
     if (end - first < kMinRun) {
       accept(first, end);
     } else {
       draft->runs.push_back({first, end});
     }
-    look(set);
     const uint64_t rest_of_character = alphabets->below(i).leads != 0 ? 3 : 0;
-    reach = std::max(reach, alphabets->deepest(i) + completion + rest_of_character);
+    reach = std::max(reach, alphabets->deepest(i) + at.completion + rest_of_character);
   };
   auto inside = [&](uint32_t i, uint64_t rest) {
     accept(nodes[i].tokens, nodes[i + 1].tokens);
@@ -234,14 +211,14 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
       const uint32_t child = root_child(static_cast<uint8_t>(b));
       if (child == 0) continue;
       if (set == SetTable::Dead()) set = sets_.InUnknownContext(edge.to);
-      if (alphabets != nullptr &&
-          draft->scratch.TakesAll(nodes, *alphabets, child, sets_, set, false)) {
-        whole(child, set);
+      WalkSet& at = scratch.Of(sets_, set);
+      if (alphabets != nullptr && scratch.TakesAll(nodes, *alphabets, child, sets_, &at, false)) {
+        whole(child, at);
         continue;
       }
-      visit(child, set);
-      WalkTrie(nodes, alphabets, child + 1, nodes[child].end, 1, sets_, set, &draft->scratch, visit,
-               whole, inside);
+      visit(child, at);
+      WalkTrie(nodes, alphabets, child + 1, nodes[child].end, 1, sets_, set, &scratch, visit, whole,
+               inside);
     }
   }
   draft->reach = reach;
@@ -374,16 +351,21 @@ std::vector<uint32_t> MaskCache::BitsOf(const TokenMask& mask) const {
 
 // What escaping tokens leave over: short lists are spelled out into the residual trie, long ones
 // kept as references into the vocabulary's trie. Tokens that the state accepts anyhow need neither.
-void MaskCache::AddEscapes(const Draft& draft, const std::vector<uint32_t>& accepted, Level1* out) {
+void MaskCache::AddEscapes(Draft* draft, Level1* out) {
   const auto nodes = vocab_->nodes();
   const auto tokens = vocab_->trie_tokens();
-  auto is_accepted = [&](TokenId t) { return TestBit(accepted.data(), t); };
+  const uint32_t* const bitmap = out->accepted.bitmap;
+  std::ranges::sort(draft->accepted);  // what the bitmap lacks
+  auto is_accepted = [&](TokenId t) {
+    return (bitmap != nullptr && TestBit(bitmap, t)) ||
+           std::ranges::binary_search(draft->accepted, t);
+  };
   std::vector<std::pair<std::string_view, TokenId>> residues;
-  for (const auto& [text, token] : draft.residues) {
+  for (const auto& [text, token] : draft->residues) {
     if (!is_accepted(token)) residues.push_back({text, token});
   }
   std::vector<uint32_t> references;
-  for (uint32_t i : draft.escapes) {
+  for (uint32_t i : draft->escapes) {
     const uint32_t from = nodes[i + 1].tokens, to = nodes[nodes[i].end].tokens;
     if (to - from > kReference) {
       references.push_back(i);
@@ -403,31 +385,32 @@ void MaskCache::AddEscapes(const Draft& draft, const std::vector<uint32_t>& acce
   tries_.push_back(std::move(trie));
 }
 
-const Level1* MaskCache::Store(Draft draft) {
+const Level1* MaskCache::Store(Draft* draft) {
   Level1 result;
-  result.reach = draft.reach;
-  result.others_reach = draft.others_reach;
+  result.reach = draft->reach;
+  result.others_reach = draft->others_reach;
   std::vector<const uint32_t*> bitmaps;
-  if (draft.slice != nullptr) bitmaps.push_back(draft.slice);
+  if (draft->slice != nullptr) bitmaps.push_back(draft->slice);
   size_t run_tokens = 0;
-  for (const TokenRun& run : draft.runs) run_tokens += run.last - run.first;
+  for (const TokenRun& run : draft->runs) run_tokens += run.last - run.first;
   if (run_tokens >= kMinRunTokens) {
-    bitmaps.push_back(bitmaps_.OfRuns(draft.runs));
+    bitmaps.push_back(bitmaps_.OfRuns(draft->runs));
   } else {
-    for (const TokenRun& run : draft.runs) {
+    for (const TokenRun& run : draft->runs) {
       const auto tokens = vocab_->trie_tokens().subspan(run.first, run.last - run.first);
-      draft.accepted.insert(draft.accepted.end(), tokens.begin(), tokens.end());
+      draft->accepted.insert(draft->accepted.end(), tokens.begin(), tokens.end());
     }
   }
-  if (draft.slice != nullptr && draft.accepted.size() > kMaxList) {
-    result.others = bitmaps_.Intern(BitsOf({nullptr, draft.accepted}));
+  if (draft->slice != nullptr && draft->accepted.size() > kMaxList) {
+    result.others = bitmaps_.Intern(BitsOf({nullptr, draft->accepted}));
     bitmaps.push_back(result.others);
-    draft.accepted.clear();
+    draft->accepted.clear();
   }
-  result.slice = draft.slice;
-  result.accepted = Compact(draft.accepted, bitmaps);
-  if (!draft.escapes.empty() || !draft.residues.empty()) {
-    AddEscapes(draft, BitsOf(result.accepted), &result);
+  result.slice = draft->slice;
+  result.accepted = Compact(draft->accepted, bitmaps);
+  if (draft->accepted.size() > kMaxList) draft->accepted.clear();  // now in the bitmap
+  if (!draft->escapes.empty() || !draft->residues.empty()) {
+    AddEscapes(draft, &result);
   }
   std::lock_guard lock(mutex_);
   auto* stored = new (memory_.Allocate<Level1>(1)) Level1(result);

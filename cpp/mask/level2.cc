@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "mask/draft.h"
 #include "mask/mask_cache.h"
 
 namespace grammask::internal {
@@ -64,7 +65,8 @@ const TokenMask& MaskCache::OfSet(SetId set) {
 // the node can follow, with all of these once.
 template <class Visit>
 void MaskCache::WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit) {
-  WalkScratch scratch;
+  const DraftLease lease(&drafts_);
+  WalkScratch* const scratch = &lease->scratch;
   auto walk = [&](std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
                   std::span<const TokenId> tokens, uint32_t first, uint32_t end, uint32_t depth) {
     auto some = [&](uint32_t i, SetId set, uint32_t next) {
@@ -72,9 +74,9 @@ void MaskCache::WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit
             nodes[i].end);
     };
     WalkTrie(
-        nodes, alphabets, first, end, depth, sets_, returned, &scratch,
-        [&](uint32_t i, SetId set) { some(i, set, i + 1); },
-        [&](uint32_t i, SetId set) { some(i, set, nodes[i].end); },
+        nodes, alphabets, first, end, depth, sets_, returned, scratch,
+        [&](uint32_t i, const WalkSet& at) { some(i, at.set, i + 1); },
+        [&](uint32_t i, const WalkSet& at) { some(i, at.set, nodes[i].end); },
         [&](uint32_t i, uint64_t) { some(i, SetTable::Dead(), i + 1); });
   };
   if (level1.residual != nullptr) {

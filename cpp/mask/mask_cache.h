@@ -131,6 +131,12 @@ class MaskCache {
 
  private:
   struct Draft;
+  class DraftLease;
+  // Drafts kept for the next masks, for a thread that makes one while it makes another.
+  struct DraftPool {
+    std::atomic<Draft*> slots[2] = {};
+    ~DraftPool();
+  };
 
   const Level1* Make(TermId state);
   template <class RootChild>
@@ -143,8 +149,8 @@ class MaskCache {
   const Level1* FromWider(TermId state, TermId wider);
   bool FindRefused(TermId state, TermId wider, std::vector<TokenId>* refused);
   Slice* SliceFor(TermId x);
-  const Level1* Store(Draft draft);
-  void AddEscapes(const Draft& draft, const std::vector<uint32_t>& accepted, Level1* out);
+  const Level1* Store(Draft* draft);
+  void AddEscapes(Draft* draft, Level1* out);
   const TokenMask* MakeLevel2(SetId set);
   template <class Visit>
   void WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit);
@@ -168,6 +174,7 @@ class MaskCache {
   const std::shared_ptr<SliceStore> slice_store_;
   std::mutex slice_mutex_;
   absl::flat_hash_map<uint32_t, std::shared_ptr<Slice>> slices_;  // by x; null for none
+  DraftPool drafts_;
   std::atomic<size_t> count_ = 0, bytes_ = 0;
   std::atomic<size_t> promoted_ = 0;
 };

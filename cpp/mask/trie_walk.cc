@@ -154,6 +154,27 @@ SetId LiteralRun::Here(SetTable& sets) const {
   return sets.OfItem({rest, ret});
 }
 
+void WalkScratch::Meet(SetTable& sets, SetId set, WalkSet* at) {
+  *at = {};
+  at->set = set;
+  const Set& met = sets.set(set);
+  at->text = met.text;
+  at->escaping = met.escaping;
+  for (const Item& item : met.kernel) {
+    if (item.ret != kUnknown) continue;
+    at->completion = std::max(at->completion, sets.terms().term(item.term).min_length);
+  }
+}
+
+void WalkScratch::TakeBody(SetTable& sets, WalkSet* at) {
+  const SetBody& body = sets.Body(at->set);
+  at->class_of = body.classes->class_of;
+  at->targets = body.targets;
+  if (body.classes->few.empty()) return;
+  at->few = body.classes->few.data();
+  at->few_end = at->few + body.classes->few.size();
+}
+
 WalkLoop LoopOf(SetTable& sets, SetId set, bool loops, LooseAlphabets* known) {
   if (!loops) return CountedLoop(sets, set, known);
   const SetBody& body = sets.Body(set);

@@ -54,7 +54,23 @@ struct LiteralRun {
   SetId Here(SetTable& sets) const;
 };
 
-// What a step from a set reads, kept at hand.
+// What walks ask of a set, kept at hand.
+struct WalkSet {
+  SetId set;               // Dead() is none
+  bool text = false;       // see Set
+  bool escaping = false;   // see Set
+  bool looked = false;     // `loop` is known
+  bool loops = false;      // as that of a set that leads to itself
+  uint64_t completion = 0;  // of items in an unknown context: the longest of their shortest texts
+  // Of its body; null where that was not asked for.
+  const uint16_t* class_of = nullptr;
+  std::atomic<uint32_t>* targets = nullptr;
+  const uint8_t* few = nullptr;  // the bytes that it reads, where these are few
+  const uint8_t* few_end = nullptr;
+  WalkLoop loop;
+};
+
+// What a step from a node of the path reads.
 struct WalkLevel {
   const uint16_t* class_of;
   std::atomic<uint32_t>* targets;
@@ -67,63 +83,74 @@ struct WalkLevel {
   uint32_t end;
 };
 
-// What is kept between walks: the path, and the loops of sets met lately.
+// What is kept between walks of one SetTable: the path, and the sets met lately.
 struct WalkScratch {
-  static constexpr size_t kLoops = 64;
+  static constexpr size_t kSets = 128;
   static constexpr uint32_t kWorthALook = 16;    // nodes below one
   static constexpr uint32_t kWorthJumping = 64;  // the same
   static constexpr uint32_t kNoChildren = 0;
-  struct Known {
-    SetId set;
-    bool loops = false;
-    WalkLoop loop;
-  };
   std::vector<WalkLevel> levels;
-  Known known[kLoops];  // by set id; Dead() is none
   LooseAlphabets loose;
 
-  // Whether the parser, in `to` at node `i`, takes all that is below; `loops`: it was in `to`
-  // before the last byte, too.
-  bool TakesAll(std::span<const TrieNode> nodes, const TrieAlphabets& alphabets, uint32_t i,
-                SetTable& sets, SetId to, bool loops) {
-    Known& entry = known[to.value % kLoops];
-    const TrieNode& node = nodes[i];
-    if (entry.set != to ||
-        (loops &&
-         (!entry.loops || (node.byte < 0x80 && !entry.loop.alphabet.Contains(node.byte))))) {
-      if (!loops && node.end - i < kWorthALook) return false;
-      entry = {to, loops, LoopOf(sets, to, loops, &loose)};
-    }
-    return alphabets.below(i).IsWithin(entry.loop.alphabet) &&
-           alphabets.deepest(i) - node.depth <= entry.loop.most;
+  WalkSet& Of(SetTable& sets, SetId set) {
+    WalkSet& at = known_[set.value % kSets];
+    if (at.set != set) [[unlikely]] Meet(sets, set, &at);
+    return at;
   }
+  static void NeedBody(SetTable& sets, WalkSet* at) {
+    if (at->class_of == nullptr) [[unlikely]] TakeBody(sets, at);
+  }
+
+  // Whether the parser, in the set `at` at node `i`, takes all that is below; `loops`: it was in
+  // that set before the last byte, too.
+  bool TakesAll(std::span<const TrieNode> nodes, const TrieAlphabets& alphabets, uint32_t i,
+                SetTable& sets, WalkSet* at, bool loops) {
+    const TrieNode& node = nodes[i];
+    if (loops ? !at->loops || (node.byte < 0x80 && !at->loop.alphabet.Contains(node.byte))
+              : !at->looked) {
+      if (!loops && node.end - i < kWorthALook) return false;
+      at->loop = LoopOf(sets, at->set, loops, &loose);
+      at->looked = true;
+      at->loops = loops;
+    }
+    return at->loop.most != 0 && alphabets.deepest(i) - node.depth <= at->loop.most &&
+           alphabets.below(i).IsWithin(at->loop.alphabet);
+  }
+
+ private:
+  static void Meet(SetTable& sets, SetId set, WalkSet* at);
+  static void TakeBody(SetTable& sets, WalkSet* at);
+
+  WalkSet known_[kSets];  // by set id
 };
 
 // Walks nodes [first, end) of a preorder trie, all those below node first - 1, of depth `depth`,
 // which leads to the parser state `start`. For each node that the parser can reach it calls
-// visit(index, set), in preorder. A prefix that the parser refuses is skipped with all that begins
-// with it. Where `alphabets` (of this trie) tell that the parser loops on all that is below a node,
-// it calls whole(index, set) for the node instead, and is done with all that begins with it: the
-// parser is not dead after any of these texts. About 4 ns a node tried.
+// visit(index, WalkSet), in preorder. A prefix that the parser refuses is skipped with all that
+// begins with it. Where `alphabets` (of this trie) tell that the parser loops on all that is below a
+// node, it calls whole(index, WalkSet) for the node instead, and is done with all that begins with
+// it: the parser is not dead after any of these texts. Of a node inside a text it calls
+// inside(index, length of the shortest completion). About 4 ns a node tried.
 template <class Visit, class Whole, class Inside>
 void WalkTrie(std::span<const TrieNode> nodes, const TrieAlphabets* alphabets, uint32_t first,
               uint32_t end, uint32_t depth, SetTable& sets, SetId start, WalkScratch* scratch,
               Visit&& visit, Whole&& whole, Inside&& inside) {
   std::vector<WalkLevel>& levels = scratch->levels;
-  auto enter = [&](uint32_t level, SetId set, uint32_t i) {
-    if (level >= levels.size()) levels.resize(level + 16);
-    const SetBody& body = sets.Body(set);
+  auto enter = [&](uint32_t level, WalkSet& at, uint32_t i) {
+    if (level >= levels.size()) [[unlikely]] levels.resize(level + 16);
+    WalkScratch::NeedBody(sets, &at);
     WalkLevel& here = levels[level];
-    here.class_of = body.classes->class_of;
-    here.targets = body.targets;
-    here.set = set;
+    here.class_of = at.class_of;
+    here.targets = at.targets;
+    here.set = at.set;
     here.children = nullptr;
-    if (alphabets == nullptr || nodes[i].end - i < WalkScratch::kWorthJumping) return;
-    const std::span<const uint8_t> few = body.classes->few;
-    if (few.empty()) return;
+    if (at.few == nullptr || alphabets == nullptr ||
+        nodes[i].end - i < WalkScratch::kWorthJumping) {
+      return;
+    }
     here.children = alphabets->children(i);
-    here.next_byte = few.data();
-    here.end_bytes = few.data() + few.size();
+    here.next_byte = at.few;
+    here.end_bytes = at.few_end;
     here.end = nodes[i].end;
   };
   // Nothing more below node i at its level.
@@ -132,7 +159,7 @@ void WalkTrie(std::span<const TrieNode> nodes, const TrieAlphabets* alphabets, u
     levels[level] = {nullptr, nullptr, SetTable::Dead(), &WalkScratch::kNoChildren,
                      nullptr, nullptr, nodes[i].end};
   };
-  // Goes below node i, where the parser is in `set`; the node to go on with.
+  // Goes below node i, where the parser is in `set`, which reads a text; the node to go on with.
   auto descend = [&](uint32_t i, SetId set) {
     const uint32_t top_end = nodes[i].end;
     LiteralRun run;
@@ -161,7 +188,7 @@ void WalkTrie(std::span<const TrieNode> nodes, const TrieAlphabets* alphabets, u
           }
         }
         if (!plain) {
-          enter(level, run.Here(sets), i);
+          enter(level, scratch->Of(sets, run.Here(sets)), i);
           return i + 1;
         }
         close(level, i);
@@ -176,15 +203,16 @@ void WalkTrie(std::span<const TrieNode> nodes, const TrieAlphabets* alphabets, u
         break;
       }
       if (set == SetTable::Dead()) return top_end;
+      WalkSet& at = scratch->Of(sets, set);
       if (!nodes[i].leaf && alphabets != nullptr &&
-          scratch->TakesAll(nodes, *alphabets, i, sets, set, false)) {
-        whole(i, set);
+          scratch->TakesAll(nodes, *alphabets, i, sets, &at, false)) {
+        whole(i, at);
         return top_end;
       }
-      visit(i, set);
+      visit(i, at);
       if (nodes[i].leaf) return top_end;
     }
-    enter(nodes[i].depth - depth, set, i);
+    enter(nodes[i].depth - depth, scratch->Of(sets, set), i);
     return i + 1;
   };
   if (first >= end) return;
@@ -216,19 +244,25 @@ void WalkTrie(std::span<const TrieNode> nodes, const TrieAlphabets* alphabets, u
       i = node.end;
       continue;
     }
+    WalkSet& at = scratch->Of(sets, SetId(to));
     if (node.leaf) {
-      visit(i, SetId(to));
+      visit(i, at);
       ++i;
       continue;
     }
     if (alphabets != nullptr &&
-        scratch->TakesAll(nodes, *alphabets, i, sets, SetId(to), to == from.set.value)) {
-      whole(i, SetId(to));
+        scratch->TakesAll(nodes, *alphabets, i, sets, &at, to == from.set.value)) {
+      whole(i, at);
       i = node.end;
       continue;
     }
-    visit(i, SetId(to));
-    i = descend(i, SetId(to));
+    visit(i, at);
+    if (at.text) {
+      i = descend(i, SetId(to));
+    } else {
+      enter(level, at, i);
+      ++i;
+    }
   }
 }
 
