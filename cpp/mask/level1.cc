@@ -255,6 +255,13 @@ Slice* MaskCache::SliceFor(TermId x) {
   std::lock_guard lock(slice_mutex_);
   auto [it, added] = slices_.try_emplace(x.value);
   if (added) {
+    uint32_t others = 0;  // at the least: nodes whose first byte no X begins with
+    const auto nodes = vocab_->nodes();
+    for (int b = 0; b < 256; ++b) {
+      const uint32_t child = vocab_->root_child(static_cast<uint8_t>(b));
+      if (child != 0 && !first.Has(static_cast<uint8_t>(b))) others += nodes[child].end - child;
+    }
+    if (others * kFewOthers > static_cast<uint32_t>(vocab_->node_count())) return nullptr;
     it->second = slice_store_->Get(*vocab_, &terms_, x);
     if (it->second != nullptr && it->second->others().node_count() * kFewOthers >
                                      static_cast<uint32_t>(vocab_->node_count())) {
