@@ -175,12 +175,12 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
                      std::span<const TokenId> tokens, RootChild&& root_child, Draft* draft) {
   uint64_t reach = 0;
   uint16_t deepest = 0;
-  WalkScratch& scratch = draft->scratch;
+  WalkScratch* const scratch = &draft->scratch;
   auto accept = [&](uint32_t first, uint32_t end) {
     if (first == end) return;
     draft->accepted.insert(draft->accepted.end(), tokens.begin() + first, tokens.begin() + end);
   };
-  auto visit = [&](uint32_t i, const WalkSet& at) {
+  auto visit = [&](uint32_t i, const WalkPlace& at) {
     const TrieNode& node = nodes[i];
     const uint32_t tokens_end = nodes[i + 1].tokens;
     const bool escapes = at.escaping && !node.leaf;
@@ -190,7 +190,7 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
     accept(node.tokens, tokens_end);
   };
   // All below is accepted inside, so that it does not matter where else it might end.
-  auto whole = [&](uint32_t i, const WalkSet& at) {
+  auto whole = [&](uint32_t i, const WalkPlace& at) {
     const uint32_t first = nodes[i].tokens, end = nodes[nodes[i].end].tokens;
     if (end - first < kMinRun) {
       accept(first, end);
@@ -205,20 +205,24 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
     if (nodes[i].tokens < nodes[i + 1].tokens) deepest = std::max(deepest, nodes[i].depth);
     reach = std::max(reach, nodes[i].depth + rest);
   };
+  auto as_set = [&](uint32_t i, const StatePlace& at) {
+    if (at.as_set == SetTable::Dead()) at.as_set = sets_.InUnknownContext(at.id);
+    WalkTrie(SetWalker(&sets_, scratch), nodes, alphabets, i + 1, nodes[i].end, nodes[i].depth,
+             at.as_set, WalkCalls{visit, whole, inside, [](uint32_t, const SetPlace&) {}});
+  };
+  const WalkCalls calls{visit, whole, inside, as_set};
+  StateWalker walker(&terms_, scratch);
   for (const ByteEdge& edge : terms_.Expand(state).bytes) {
-    SetId set;
     for (int b = edge.lo; b <= edge.hi; ++b) {
       const uint32_t child = root_child(static_cast<uint8_t>(b));
       if (child == 0) continue;
-      if (set == SetTable::Dead()) set = sets_.InUnknownContext(edge.to);
-      WalkSet& at = scratch.Of(sets_, set);
-      if (alphabets != nullptr && scratch.TakesAll(nodes, *alphabets, child, sets_, &at, false)) {
+      StatePlace& at = walker.Of(edge.to);
+      if (alphabets != nullptr && TakesAll(walker, nodes, *alphabets, child, &at, false)) {
         whole(child, at);
         continue;
       }
       visit(child, at);
-      WalkTrie(nodes, alphabets, child + 1, nodes[child].end, 1, sets_, set, &scratch, visit, whole,
-               inside);
+      WalkTrie(walker, nodes, alphabets, child + 1, nodes[child].end, 1, edge.to, calls);
     }
   }
   draft->reach = reach;
