@@ -332,8 +332,8 @@ class Deriver {
   EdgeList bytes_;
   CallList calls_;
   TokenList tokens_;
-  bool spelled_ = false;  // some part reads a backslash as another spelling
-  bool escapes_ = false;  // some part reads it in its own right
+  bool spelled_ = false;             // some part reads a backslash as another spelling
+  bool escapes_ = false;             // some part reads it in its own right
   const Expansion* same_ = nullptr;  // the result, where there is such a one already
 };
 

@@ -178,8 +178,8 @@ class EmptinessSearch {
   bool gave_up_ = false;
 };
 
-// A part of an intersection without the bound of the repeat that it is or ends with, and that bound;
-// the part itself where there is none such.
+// A part of an intersection without the bound of the repeat that it is or ends with, and that
+// bound; the part itself where there is none such.
 TermId TermStore::Unbounded(TermId part, int64_t* bound) {
   const Term& t = terms_[part.value];
   const TermId last = t.kind == TermKind::kSequence ? t.children[1] : part;
@@ -190,9 +190,9 @@ TermId TermStore::Unbounded(TermId part, int64_t* bound) {
   return t.kind == TermKind::kSequence ? Sequence(t.children[0], loose) : loose;
 }
 
-// `X{0,40} & P` from `X* & P`, which is one state for all that is left of the 40: where that matches
-// nothing, so does this, and where its shortest text is no longer than the bound, which counts
-// rounds of a byte at least, that is a text of this, too. Nullopt where it is not so.
+// `X{0,40} & P` from `X* & P`, which is one state for all that is left of the 40: where that
+// matches nothing, so does this, and where its shortest text is no longer than the bound, which
+// counts rounds of a byte at least, that is a text of this, too. Nullopt where it is not so.
 std::optional<TermId> TermStore::CheckedWithoutBounds(TermId id) {
   const Term& t = terms_[id.value];
   if (t.kind != TermKind::kAnd) return std::nullopt;

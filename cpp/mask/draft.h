@@ -21,7 +21,7 @@ struct MaskCache::Draft {
   const uint32_t* slice = nullptr;
   std::vector<uint32_t> escapes;                               // nodes of the vocabulary's trie
   std::vector<std::pair<std::string_view, TokenId>> residues;  // of slices' other tokens
-  uint64_t reach = UINT64_MAX;  // see Level1
+  uint64_t reach = UINT64_MAX;                                 // see Level1
   uint64_t others_reach = UINT64_MAX;
   uint64_t deepest = 0;          // node visited at which a token ends or escapes
   const Level1* made = nullptr;  // instead of all this

@@ -29,6 +29,7 @@ constexpr uint32_t kMinRun = 8;       // tokens below a node that are a run rath
 constexpr size_t kMinRunTokens = 64;  // tokens of runs that are worth a bitmap
 constexpr uint32_t kReference = 256;  // tokens below a node over which it is not spelled out
 constexpr int kWideLoop = 120;        // first bytes of a class that makes its slice worth having
+constexpr size_t kTrieOverhead = 64;  // bytes that finding a residual trie again takes
 constexpr uint32_t kFewOthers = 8;    // the share of the trie's nodes that others are at most
 
 }  // namespace
@@ -387,13 +388,32 @@ void MaskCache::AddEscapes(Draft* draft, Level1* out) {
       residues.push_back({vocab_->bytes(tokens[t]).substr(nodes[i].depth), tokens[t]});
     }
   }
+  {
+    std::lock_guard lock(mutex_);
+    out->references = memory_.Copy(std::span<const uint32_t>(references));
+  }
+  if (!residues.empty()) out->residual = TrieOf(std::move(residues));
+}
+
+// Many states leave the same over: all numbers of one nesting, say. They share the trie.
+const TokenTrie* MaskCache::TrieOf(std::vector<std::pair<std::string_view, TokenId>> residues) {
+  std::vector<uint64_t> key;  // a token's text and how much of it is left over
+  key.reserve(residues.size());
+  for (const auto& [text, token] : residues) {
+    key.push_back(uint64_t{static_cast<uint32_t>(token)} << 32 | text.size());
+  }
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto it = residual_ids_.find(key); it != residual_ids_.end()) return it->second;
+  }
   auto trie = std::make_unique<TokenTrie>(BuildTokenTrie(std::move(residues)));
   std::lock_guard lock(mutex_);
-  out->references = memory_.Copy(std::span<const uint32_t>(references));
-  if (trie->empty()) return;
-  bytes_ += trie->memory_bytes();
-  out->residual = trie.get();
-  tries_.push_back(std::move(trie));
+  const auto [it, added] = residual_ids_.try_emplace(std::move(key), trie.get());
+  if (added) {
+    bytes_ += trie->memory_bytes() + it->first.size() * sizeof(uint64_t) + kTrieOverhead;
+    tries_.push_back(std::move(trie));
+  }
+  return it->second;
 }
 
 const Level1* MaskCache::Store(Draft* draft) {

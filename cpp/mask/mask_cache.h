@@ -20,6 +20,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -151,6 +152,7 @@ class MaskCache {
   Slice* SliceFor(TermId x);
   const Level1* Store(Draft* draft);
   void AddEscapes(Draft* draft, Level1* out);
+  const TokenTrie* TrieOf(std::vector<std::pair<std::string_view, TokenId>> residues);
   const TokenMask* MakeLevel2(SetId set);
   template <class Visit>
   void WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit);
@@ -167,10 +169,11 @@ class MaskCache {
   SetTable& sets_;
   TermStore& terms_;
   const size_t words_;
-  std::mutex mutex_;  // memory_, tries_
+  std::mutex mutex_;  // memory_, tries_, residual_ids_
   BumpArena memory_;
   BitmapStore bitmaps_;
   std::vector<std::unique_ptr<const TokenTrie>> tries_;
+  absl::flat_hash_map<std::vector<uint64_t>, const TokenTrie*> residual_ids_;
   const std::shared_ptr<SliceStore> slice_store_;
   std::mutex slice_mutex_;
   absl::flat_hash_map<uint32_t, std::shared_ptr<Slice>> slices_;  // by x; null for none

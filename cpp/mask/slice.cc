@@ -1,10 +1,11 @@
 // A vocabulary and a class of characters to the class's slice.
 //
 // One walk of the trie with the automaton of X, which starts over whenever it has read one X; a
-// subtree of ASCII characters that are an X each is counted without. Since no text of X begins another, a token falls into X's in at most one way, and the count is exact.
-// For X = any character of a JSON string that needs no second look, 123,000 of Llama 3's 128,000
-// tokens are in the slice and the trie of the others has 6,000 nodes. Cost: some 0.5 ms
-// at 128,000 tokens, once for a class and vocabulary. Tests: tests/mask/slice_test.cc.
+// subtree of ASCII characters that are an X each is counted without. Since no text of X begins
+// another, a token falls into X's in at most one way, and the count is exact. For X = any character
+// of a JSON string that needs no second look, 123,000 of Llama 3's 128,000 tokens are in the slice
+// and the trie of the others has 6,000 nodes. Cost: some 0.5 ms at 128,000 tokens, once for a class
+// and vocabulary. Tests: tests/mask/slice_test.cc.
 #include "mask/slice.h"
 
 #include <algorithm>

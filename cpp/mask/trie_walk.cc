@@ -1,9 +1,9 @@
 // A place of the parser to the characters that it can read and be as it was.
 //
-// Bytes of one class lead to one set, so a set's loop is read off its classes, and a state's off its
-// edges. Beyond ASCII a
-// character is several bytes: the sets on the way are stepped through, once for all first bytes of
-// a class. Inside a JSON string the loop is every character but `"`, `\` and the controls.
+// Bytes of one class lead to one set, so a set's loop is read off its classes, and a state's off
+// its edges. Beyond ASCII a character is several bytes: the sets on the way are stepped through,
+// once for all first bytes of a class. Inside a JSON string the loop is every character but `"`,
+// `\` and the controls.
 //
 // A counted repeat is a loop as long as its count lasts: [a-z]{0,40} takes any forty letters,
 // whatever else. Beside a pattern the bound is left out (TermStore::Loosen); where the pattern

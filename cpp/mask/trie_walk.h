@@ -79,9 +79,9 @@ struct SetPlace : WalkPlace {
   const uint8_t* few_end = nullptr;
 };
 struct StatePlace : WalkPlace {
-  TermId id;                    // Nothing() is none
-  mutable SetId as_set;         // that of the state, once known
-  bool expanded = false;        // the rest is known, and `open`
+  TermId id;              // Nothing() is none
+  mutable SetId as_set;   // that of the state, once known
+  bool expanded = false;  // the rest is known, and `open`
   const ByteEdge* edges = nullptr;
   const ByteEdge* edges_end = nullptr;
   bool few = false;  // its bytes are few
@@ -108,7 +108,8 @@ struct StateLevel {
   uint32_t end;
 };
 
-// Of states without their bounds: first bytes beyond ASCII that were looked at, and those that loop.
+// Of states without their bounds: first bytes beyond ASCII that were looked at, and those that
+// loop.
 struct LooseLeads {
   uint64_t looked = 0, loop = 0;
 };
@@ -119,8 +120,8 @@ struct WalkScratch {
   std::vector<SetLevel> set_levels;
   std::vector<StateLevel> state_levels;
   absl::flat_hash_map<uint32_t, LooseLeads> loose;  // by state
-  SetPlace sets[kPlaces];      // by id
-  StatePlace states[kPlaces];  // by id
+  SetPlace sets[kPlaces];                           // by id
+  StatePlace states[kPlaces];                       // by id
 };
 
 // How the walk moves between sets of items.
@@ -135,7 +136,8 @@ class SetWalker {
   std::vector<Level>& levels() { return scratch_.set_levels; }
   Place& Of(SetId id) {
     Place& at = scratch_.sets[id.value % WalkScratch::kPlaces];
-    if (at.id != id) [[unlikely]] Meet(id, &at);
+    if (at.id != id) [[unlikely]]
+      Meet(id, &at);
     return at;
   }
   // Whether Loop() may tell more than is known of a place that `byte` has led to.
@@ -148,7 +150,8 @@ class SetWalker {
 
   // What is asked of a place that is entered.
   void Need(Place* at) {
-    if (at->class_of == nullptr) [[unlikely]] TakeBody(at);
+    if (at->class_of == nullptr) [[unlikely]]
+      TakeBody(at);
   }
   static void Enter(const Place* at, uint32_t end, Level* level) {
     level->class_of = at->class_of;
@@ -176,7 +179,8 @@ class SetWalker {
     const uint16_t c = level->class_of[byte];
     if (c == 0) return SetTable::Dead();
     const uint32_t to = level->targets[c - 1].load(std::memory_order_acquire);
-    if (to == SetTable::kNotYet) [[unlikely]] return sets_.Step(level->id, byte);
+    if (to == SetTable::kNotYet) [[unlikely]]
+      return sets_.Step(level->id, byte);
     return SetId(to);
   }
   // Whether no byte from the last one on leads anywhere.
@@ -196,8 +200,9 @@ class SetWalker {
 };
 
 // How it moves between states alone, in an unknown context: what a state reads needs no set as long
-// as it calls no procedure. Most sets would be of a few bytes, and met in one mask only. A state that
-// reads many ranges is left to sets all the same: these look a byte up instead of searching it.
+// as it calls no procedure. Most sets would be of a few bytes, and met in one mask only. A state
+// that reads many ranges is left to sets all the same: these look a byte up instead of searching
+// it.
 class StateWalker {
  public:
   using Id = TermId;
@@ -209,7 +214,8 @@ class StateWalker {
   std::vector<Level>& levels() { return scratch_.state_levels; }
   Place& Of(TermId id) {
     Place& at = scratch_.states[id.value % WalkScratch::kPlaces];
-    if (at.id != id) [[unlikely]] Meet(id, &at);
+    if (at.id != id) [[unlikely]]
+      Meet(id, &at);
     return at;
   }
   static bool NeedsLook(const Place& at, bool, uint8_t) { return !at.looked; }
@@ -217,7 +223,8 @@ class StateWalker {
   void LookAtLeads(Place* at, uint64_t leads);
 
   void Need(Place* at) {
-    if (!at->expanded) [[unlikely]] TakeEdges(at);
+    if (!at->expanded) [[unlikely]]
+      TakeEdges(at);
   }
   static void Enter(const Place* at, uint32_t end, Level* level) {
     *level = {at->edges, at->edges_end, at->id, nullptr, -1, end};
@@ -283,11 +290,13 @@ bool TakesAll(Walker& walker, std::span<const TrieNode> nodes, const TrieAlphabe
 
 // What a walk calls for the nodes that it meets, in preorder:
 //   visit(node, place)       a node that the parser can reach.
-//   whole(node, place)       instead, where the parser is known to be not dead after any text below;
+//   whole(node, place)       instead, where the parser is known to be not dead after any text
+//   below;
 //                            the walk goes on after the node's subtree.
 //   inside(node, completion) a node inside a text; completion: the length of the shortest text that
 //                            completes the state from here.
-//   open(node, place)        after visit(), a place that is `open`: the walk goes on after the node's
+//   open(node, place)        after visit(), a place that is `open`: the walk goes on after the
+//   node's
 //                            subtree, which is left to the caller.
 template <class Visit, class Whole, class Inside, class Open>
 struct WalkCalls {
@@ -298,8 +307,8 @@ struct WalkCalls {
 };
 
 // Walks nodes [first, end) of a preorder trie, all those below node first - 1, of depth `depth`,
-// which leads to the place `start`. A prefix that the parser refuses is skipped with all that begins
-// with it. `alphabets`: of this trie; null where there are none. About 4 ns a node tried.
+// which leads to the place `start`. A prefix that the parser refuses is skipped with all that
+// begins with it. `alphabets`: of this trie; null where there are none. About 4 ns a node tried.
 template <class Walker, class Calls>
 void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
               uint32_t first, uint32_t end, uint32_t depth, typename Walker::Id start,
@@ -311,7 +320,8 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
   std::vector<Level>& levels = walker.levels();
   auto level_at = [&](uint32_t i) -> Level& {
     const size_t level = nodes[i].depth - depth;
-    if (level >= levels.size()) [[unlikely]] levels.resize(level + 16);
+    if (level >= levels.size()) [[unlikely]]
+      levels.resize(level + 16);
     return levels[level];
   };
   // Goes on below node i, in the place `at`; the node to go on with.

@@ -55,7 +55,8 @@ class TrieAlphabets {
   }
   static constexpr uint32_t kManyChildren = 24;
   size_t memory_bytes() const {
-    return alphabets_.capacity() * sizeof(Alphabet) + (id_.capacity() + deepest_.capacity() + lengths_.capacity()) * 2 +
+    return alphabets_.capacity() * sizeof(Alphabet) +
+           (id_.capacity() + deepest_.capacity() + lengths_.capacity()) * 2 +
            children_.capacity() * 4 + wide_.capacity() * 12;
   }
 
