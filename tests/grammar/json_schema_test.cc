@@ -228,6 +228,47 @@ TEST(JsonSchemaSteps, EqualSchemasShareARule) {
   EXPECT_EQ(twice.rule_count(), once.rule_count());
 }
 
+TEST(JsonSchemaSteps, SchemasThatDifferInTitlesAloneAreOne) {
+  auto rules = [](std::string a, std::string b) {
+    return GrammarFromJsonSchema(
+               R"({"type":"object","properties":{"a":)" + a + R"(,"b":)" + b + "}}", Free())
+        .value()
+        .rule_count();
+  };
+  const std::string object = R"({"type":"object","properties":{"x":{"type":"null"}})";
+  EXPECT_EQ(rules(object + "}", object + R"(,"title":"t"})"), rules(object + "}", object + "}"));
+  EXPECT_EQ(rules(R"({"type":"string","minLength":3,"title":"t"})",
+                  R"({"description":"d","minLength":3,"type":["string"]})"),
+            rules(R"({"type":"string","minLength":3})", R"({"type":"string","minLength":3})"));
+  // What says something of values tells them apart.
+  const std::pair<const char*, const char*> different[] = {
+      {R"("minLength":3)", R"("minLength":4)"},   {R"("minLength":3)", R"("maxLength":3)"},
+      {R"("pattern":"^a")", R"("pattern":"^b")"}, {R"("format":"date")", R"("format":"time")"},
+      {R"("enum":["x"])", R"("enum":["y"])"},     {R"("const":"1")", R"("const":"2")"},
+  };
+  for (const auto& [one, other] : different) {
+    const std::string type = R"({"type":"string","title":"t",)";
+    const Grammar g = GrammarFromJsonSchema(R"({"type":"object","properties":{"a":)" + type + one +
+                                                R"(},"b":)" + type + other + "}}}",
+                                            Free())
+                          .value();
+    const Grammar swapped = GrammarFromJsonSchema(R"({"type":"object","properties":{"a":)" + type +
+                                                      other + R"(},"b":)" + type + one + "}}}",
+                                                  Free())
+                                .value();
+    EXPECT_NE(g.ToString(), swapped.ToString()) << one;
+  }
+  // {"const":1} and {"const":"1"} too: kinds count, not only texts.
+  const Grammar kinds =
+      GrammarFromJsonSchema(
+          R"({"type":"object","properties":{"a":{"const":1},"b":{"const":"1"}},"required":["a","b"]})",
+          Free())
+          .value();
+  EXPECT_TRUE(Accepts(kinds, R"({"a":1,"b":"1"})"));
+  EXPECT_FALSE(Accepts(kinds, R"({"a":1,"b":1})"));
+  EXPECT_FALSE(Accepts(kinds, R"({"a":"1","b":"1"})"));
+}
+
 // ---- The parts ----
 
 TEST(JsonDocument, KeepsTextsOrderAndPlaces) {

@@ -30,7 +30,9 @@ class ObjectEmitter {
     StringSet key;
   };
   StatusOr<bool> FindMembers();  // false when a required one cannot be
-  StatusOr<NodeId> MemberNode(NodeId key, ExprId value, std::string_view name);
+  // `before`, `key` and `after` are the parts of the key.
+  StatusOr<NodeId> MemberNode(NodeId before, NodeId key, NodeId after, ExprId value,
+                              std::string_view name);
   // The extra members of which the conditions of set_.some in the mask are true.
   StatusOr<NodeId> ExtraNode(uint32_t conditions);
   // `names`: which of the conditions of set_.none that speak of names the key's name meets.

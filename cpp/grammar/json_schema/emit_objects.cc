@@ -94,9 +94,10 @@ NodeId ObjectEmitter::AsRule(NodeId node) {
   return e_.RuleFor(node, "members");
 }
 
-StatusOr<NodeId> ObjectEmitter::MemberNode(NodeId key, ExprId value, std::string_view name) {
+StatusOr<NodeId> ObjectEmitter::MemberNode(NodeId before, NodeId key, NodeId after, ExprId value,
+                                           std::string_view name) {
   GM_ASSIGN_OR_RETURN(NodeId text, e_.Value(value, depth_ + 1, name));
-  return builder_.Sequence({key, e_.layout_.Colon(), text, e_.layout_.After()});
+  return builder_.Sequence({before, key, after, e_.layout_.Colon(), text, e_.layout_.After()});
 }
 
 StatusOr<bool> ObjectEmitter::FindMembers() {
@@ -114,8 +115,7 @@ StatusOr<bool> ObjectEmitter::FindMembers() {
     }
     NodeId node = builder_.Nothing();
     if (possible) {
-      NodeId key = builder_.Sequence({quote, builder_.JsonText(n.key), quote});
-      GM_ASSIGN_OR_RETURN(node, MemberNode(key, n.value, n.key));
+      GM_ASSIGN_OR_RETURN(node, MemberNode(quote, builder_.JsonText(n.key), quote, n.value, n.key));
     }
     if (node == builder_.Nothing()) {
       if (n.required) return false;
@@ -264,7 +264,8 @@ StatusOr<NodeId> ObjectEmitter::ExtraNode(uint32_t conditions) {
     for (const Extra& extra : extras) {
       GM_ASSIGN_OR_RETURN(NodeId key, e_.String(extra.key));
       if (key == builder_.Nothing()) continue;
-      GM_ASSIGN_OR_RETURN(NodeId node, MemberNode(key, extra.value, "extra"));
+      const NodeId none = builder_.Empty();
+      GM_ASSIGN_OR_RETURN(NodeId node, MemberNode(none, key, none, extra.value, "extra"));
       alternatives.push_back(node);
     }
   }
