@@ -8,8 +8,8 @@
 // without loops over many characters is written into its callers instead: `ws ::= [ \t\n]*` costs
 // no call. Of `value ::= string | "[" value "]"` the rule value is a cycle, string a procedure.
 //
-// Most texts need few of a grammar's rules. So the terms of a procedure outside a cycle wait until
-// it is called: it is named by what makes its body (body_program.h). Nothing that may fail waits:
+// Most texts need few of a grammar's rules. So the terms of a procedure wait until it is called:
+// outside a cycle it is named by what makes its body (body_program.h). Nothing that may fail waits:
 // intersections, complements and lists of members have their terms at once.
 //
 // Cost: linear in the nodes, about 20 ns each. Tests: tests/automaton/build_test.cc.
@@ -72,7 +72,7 @@ class TermBuilder {
       return TooManyStates(g_.rule_body(root));
     }
     const Rule& r = rules_[root.value];
-    const TermId term = r.proc.value != 0 ? s_.proc(r.proc).body : r.term;
+    const TermId term = r.proc.value != 0 ? s_.BodyOf(r.proc) : r.term;
     if (term == TermStore::Nothing()) {
       return Unsatisfiable("the grammar is unsatisfiable: no text has enough different members");
     }
@@ -473,6 +473,11 @@ class TermBuilder {
     };
     std::vector<Frame> frames;
     std::vector<uint32_t> stack, below, component;
+    frames.reserve(16);
+    stack.reserve(16);
+    below.reserve(open_.size() + 64);
+    component.reserve(16);
+    program_.reserve(256);
     uint32_t index = 0;
     auto enter = [&](uint32_t r) {
       rules_[r].index = rules_[r].low = index++;
@@ -657,8 +662,21 @@ class TermBuilder {
     // From here on the nodes have terms like any other: a later cycle may use them.
     for (uint32_t i : cyclic) nodes_[i].in_cycle = false;
     if (known != nullptr) return;
-    for (uint32_t i : cyclic) Build(NodeId(i));
-    for (uint32_t r : component) s_.SetBody(rules_[r].proc, ChildTerm(g_.rule_body(RuleId(r))));
+    for (uint32_t i : cyclic) {
+      if (stored_.stored(NodeId(i)).kind == NodeKind::kRule) Build(NodeId(i));
+    }
+    for (uint32_t r : component) {
+      below.clear();
+      Collect(g_.rule_body(RuleId(r)), &below);
+      if (WriteProgram(RuleId(r), below)) {
+        s_.SetProgram(rules_[r].proc, program_);
+        continue;
+      }
+      for (uint32_t i : below) {
+        if (nodes_[i].term == kUnset) Build(NodeId(i));
+      }
+      s_.SetBody(rules_[r].proc, ChildTerm(g_.rule_body(RuleId(r))));
+    }
     s_.AddGroup(description, procs);
   }
 

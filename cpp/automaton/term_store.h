@@ -168,6 +168,10 @@ class TermStore {
   // A new procedure; its body may be set later, but before any state that calls it is expanded.
   ProcId AddProc(bool nullable, uint64_t min_length);
   void SetBody(ProcId proc, TermId body) { procs_[proc.value].body = body; }
+  // The same as a program (see body_program.h), which makes the body once it is asked for.
+  void SetProgram(ProcId proc, std::span<const uint32_t> program) {
+    procs_[proc.value].program = memory_.Copy(program);
+  }
   // The procedure with this body that is no part of a cycle; one for each body. Lock.
   ProcId ProcOf(TermId body);
   // The procedure with this body whose text is told to where it returns. Lock.

@@ -291,6 +291,28 @@ TEST(JsonDocument, FindsEqualSubtrees) {
   EXPECT_EQ(d.representative(list[2]), list[2]);
 }
 
+// Strings are read eight bytes at a time: what is special may stand at any place among them.
+TEST(JsonDocument, ReadsStringsOfAnyLength) {
+  for (size_t before = 0; before < 20; ++before) {
+    for (size_t after = 0; after < 20; ++after) {
+      const std::string head(before, 'a'), tail(after, '\x7F');
+      auto string = [&](std::string_view middle) {
+        return "[\"" + head + std::string(middle) + tail + "\"]";
+      };
+      auto text = [&](const std::string& source) {
+        StatusOr<JsonDocument> d = JsonDocument::Parse(source, {});
+        return d.ok() ? std::string(d->text(d->elements(d->root())[0])) : d.status().message();
+      };
+      EXPECT_EQ(text(string("")), head + tail);
+      EXPECT_EQ(text(string("\\\"")), head + "\"" + tail);
+      EXPECT_EQ(text(string("\\u00e9\\\\")), head + "\u00e9\\" + tail);
+      EXPECT_EQ(text(string("\u00e9\U0001F600")), head + "\u00e9\U0001F600" + tail);
+      EXPECT_NE(text(string("\x1F")).find("control character"), std::string::npos);
+      EXPECT_NE(text(string("\"")).find("expected here"), std::string::npos);
+    }
+  }
+}
+
 TEST(JsonDocument, RefusesWhatIsNotJson) {
   for (const char* text : {"",
                            " ",

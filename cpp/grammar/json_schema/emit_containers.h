@@ -46,7 +46,7 @@ class ObjectEmitter {
   StatusOr<NodeId> Counted(int64_t min, int64_t max);
   StatusOr<NodeId> InAnyOrder();
   NodeId AsRule(NodeId node);
-  NodeId FirstMembers(const std::vector<NodeId>& tails, size_t last, NodeId extras_first);
+  NodeId FirstMembers(const std::vector<NodeId>& firsts, NodeId extras_first);
 
   SchemaEmitter& e_;
   GrammarBuilder& builder_;
