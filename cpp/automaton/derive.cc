@@ -240,18 +240,46 @@ class Deriver {
     list->resize(n);
   }
 
+  // Goes through the edges of all parts side by side, from one run of bytes that all of them read
+  // to the next. Most runs lead where another one does: each list of targets is met once.
   void Intersection() {
-    EdgeList all;
-    for (TermId c : t_.children) {
-      const Expansion& e = Part(c);
-      all.insert(all.end(), e.bytes.begin(), e.bytes.end());
-    }
     const size_t parts = t_.children.size();
-    Overlay(all, [&](uint8_t lo, uint8_t hi, std::span<const TermId> targets) {
-      if (targets.size() != parts) return;  // some part reads none of these bytes
-      const TermId to = Boolean(s_.RawAnd(targets));
-      if (to != s_.Nothing()) bytes_.push_back({lo, hi, to});
-    });
+    struct Cursor {
+      const ByteEdge* edge;
+      const ByteEdge* end;
+    };
+    absl::InlinedVector<Cursor, 16> cursors;
+    for (TermId c : t_.children) {
+      const std::span<const ByteEdge> edges = Part(c).bytes;
+      cursors.push_back({edges.data(), edges.data() + edges.size()});
+    }
+    absl::InlinedVector<TermId, 128> met;  // targets of all parts and what they lead to
+    absl::InlinedVector<TermId, 16> targets(parts);
+    for (int at = 0; at < 256;) {
+      int begin = at, end = 256;
+      for (size_t i = 0; i < parts; ++i) {
+        Cursor& c = cursors[i];
+        while (c.edge != c.end && c.edge->hi < at) ++c.edge;
+        if (c.edge == c.end) return;
+        begin = std::max<int>(begin, c.edge->lo);
+        end = std::min<int>(end, c.edge->hi + 1);
+        targets[i] = c.edge->to;
+      }
+      if (begin > at) {
+        at = begin;
+        continue;
+      }
+      size_t k = 0;
+      while (k < met.size() && !std::equal(targets.begin(), targets.end(), &met[k])) k += parts + 1;
+      if (k == met.size()) {
+        met.insert(met.end(), targets.begin(), targets.end());
+        met.push_back(Boolean(s_.RawAnd(targets)));
+      }
+      if (const TermId to = met[k + parts]; to != s_.Nothing()) {
+        bytes_.push_back({static_cast<uint8_t>(at), static_cast<uint8_t>(end - 1), to});
+      }
+      at = end;
+    }
   }
 
   void Complement() {
