@@ -241,33 +241,46 @@ class Deriver {
     list->resize(n);
   }
 
-  // The bytes that every part reads: the parts' edges are merged, one part after the other.
+  // Goes through the edges of all parts side by side, from one run of bytes that all of them read
+  // to the next. Most runs lead where another one does: each list of targets is met once.
   void Intersection() {
     if (TakeRaw()) return;
-    using Targets = absl::InlinedVector<TermId, 4>;  // one for each part so far
-    struct Piece {
-      uint8_t lo, hi;
-      Targets targets;
+    const size_t parts = t_.children.size();
+    struct Cursor {
+      const ByteEdge* edge;
+      const ByteEdge* end;
     };
-    absl::InlinedVector<Piece, 8> pieces, next;
-    for (const ByteEdge& e : Part(t_.children[0]).bytes) pieces.push_back({e.lo, e.hi, {e.to}});
-    for (TermId c : t_.children.subspan(1)) {
-      const auto edges = Part(c).bytes;
-      next.clear();
-      for (size_t i = 0, j = 0; i < pieces.size() && j < edges.size();) {
-        const uint8_t lo = std::max(pieces[i].lo, edges[j].lo);
-        const uint8_t hi = std::min(pieces[i].hi, edges[j].hi);
-        if (lo <= hi) {
-          next.push_back({lo, hi, pieces[i].targets});
-          next.back().targets.push_back(edges[j].to);
-        }
-        (pieces[i].hi < edges[j].hi ? i : j) += 1;
-      }
-      std::swap(pieces, next);
+    absl::InlinedVector<Cursor, 16> cursors;
+    for (TermId c : t_.children) {
+      const std::span<const ByteEdge> edges = Part(c).bytes;
+      cursors.push_back({edges.data(), edges.data() + edges.size()});
     }
-    for (const Piece& piece : pieces) {
-      const TermId to = Boolean(s_.RawAnd(piece.targets));
-      if (to != s_.Nothing()) bytes_.push_back({piece.lo, piece.hi, to});
+    absl::InlinedVector<TermId, 128> met;  // targets of all parts and what they lead to
+    absl::InlinedVector<TermId, 16> targets(parts);
+    for (int at = 0; at < 256;) {
+      int begin = at, end = 256;
+      for (size_t i = 0; i < parts; ++i) {
+        Cursor& c = cursors[i];
+        while (c.edge != c.end && c.edge->hi < at) ++c.edge;
+        if (c.edge == c.end) return;
+        begin = std::max<int>(begin, c.edge->lo);
+        end = std::min<int>(end, c.edge->hi + 1);
+        targets[i] = c.edge->to;
+      }
+      if (begin > at) {
+        at = begin;
+        continue;
+      }
+      size_t k = 0;
+      while (k < met.size() && !std::equal(targets.begin(), targets.end(), &met[k])) k += parts + 1;
+      if (k == met.size()) {
+        met.insert(met.end(), targets.begin(), targets.end());
+        met.push_back(Boolean(s_.RawAnd(targets)));
+      }
+      if (const TermId to = met[k + parts]; to != s_.Nothing()) {
+        bytes_.push_back({static_cast<uint8_t>(at), static_cast<uint8_t>(end - 1), to});
+      }
+      at = end;
     }
   }
 
