@@ -8,16 +8,22 @@
 // without loops over many characters is written into its callers instead: `ws ::= [ \t\n]*` costs
 // no call. Of `value ::= string | "[" value "]"` the rule value is a cycle, string a procedure.
 //
-// Cost: linear in the nodes, about 50 ns each. Tests: tests/automaton/build_test.cc.
+// Most texts need few of a grammar's rules. So the terms of a procedure wait until it is called:
+// outside a cycle it is named by what makes its body (body_program.h). Nothing that may fail waits:
+// intersections, complements and lists of members have their terms at once.
+//
+// Cost: linear in the nodes, about 20 ns each. Tests: tests/automaton/build_test.cc.
 #include "automaton/build.h"
 
 #include <absl/container/inlined_vector.h>
 
 #include <algorithm>
+#include <cstring>
 #include <queue>
 #include <string>
 #include <vector>
 
+#include "automaton/body_program.h"
 #include "automaton/members.h"
 #include "automaton/words.h"
 #include "base/check.h"
@@ -45,7 +51,8 @@ class TermBuilder {
         stored_(grammar.nodes()),
         s_(*store),
         nodes_(grammar.node_count()),
-        rules_(grammar.rule_count()) {}
+        rules_(grammar.rule_count()),
+        may_wait_(4 * nodes_.size()) {}
 
   StatusOr<TermId> Run() {
     open_.reserve(nodes_.size());
@@ -65,7 +72,7 @@ class TermBuilder {
       return TooManyStates(g_.rule_body(root));
     }
     const Rule& r = rules_[root.value];
-    const TermId term = r.proc.value != 0 ? s_.proc(r.proc).body : r.term;
+    const TermId term = r.proc.value != 0 ? s_.BodyOf(r.proc) : r.term;
     if (term == TermStore::Nothing()) {
       return Unsatisfiable("the grammar is unsatisfiable: no text has enough different members");
     }
@@ -86,6 +93,10 @@ class TermBuilder {
     bool wide_loop = false;   // a repeat of such, or an intersection
     bool in_cycle = false;    // reaches a rule of the component at work
     bool seen = false;        // by Collect, while it runs
+    bool measured = false;
+    bool deferred = false;           // regular, its term made when it is first asked for
+    uint8_t uses = 0;                // as a child; 2 stands for more
+    uint32_t step = 0, program = 0;  // where it is in the body program of rule `program` - 1
     uint64_t length = kMaxLength;
   };
   struct Rule {
@@ -128,6 +139,7 @@ class TermBuilder {
 
   void Measure(NodeId id, const NodeView& v) {
     Node& n = at(id);
+    if (std::exchange(n.measured, true)) return;
     for (NodeId c : v.children) {
       n.size = std::min(n.size + at(c).size, kUnset / 2);
       n.wide_class |= at(c).wide_class;
@@ -165,10 +177,25 @@ class TermBuilder {
 
   TermId ChildTerm(NodeId id) {
     const Node& n = at(id);
+    if (n.term == kUnset && n.deferred) MakeDeferred(id);
     return n.term == kUnset ? TermStore::Nothing() : TermId(n.term);
   }
 
-  // The term of a node whose children have theirs.
+  void MakeDeferred(NodeId id) {
+    absl::InlinedVector<NodeId, 16> todo = {id};
+    while (!todo.empty()) {
+      const NodeId top = todo.back();
+      const size_t before = todo.size();
+      for (NodeId c : stored_.Children(top)) {
+        if (at(c).term == kUnset && at(c).deferred) todo.push_back(c);
+      }
+      if (todo.size() > before) continue;
+      todo.pop_back();
+      if (at(top).term == kUnset) at(top).term = Make(g_.node(top)).value;
+    }
+  }
+
+  // The term of a node whose children have theirs, or wait for it.
   TermId Make(const NodeView& v) {
     switch (v.kind) {
       case NodeKind::kNothing:
@@ -273,6 +300,7 @@ class TermBuilder {
 
   void BuildRegular(NodeId id) {
     const StoredNode& stored = stored_.stored(id);
+    for (NodeId c : stored_.Children(id)) at(c).uses = at(c).uses == 0 ? 1 : 2;
     if (!stored.regular && stored.kind != NodeKind::kTokens) {
       if (stored.kind == NodeKind::kMembers && TooFewValues(g_.node(id))) {
         at(id).term = TermStore::Nothing().value;
@@ -284,15 +312,40 @@ class TermBuilder {
     const NodeView v = g_.node(id);
     Measure(id, v);
     Node& n = at(id);
+    n.deferred = stored.regular && MayWait(v);
+    if (n.deferred) {
+      n.length = v.text.empty()
+                     ? LengthOf(id)
+                     : TermStore::ShortestSpelling(v.text, v.kind == NodeKind::kJsonText);
+      return;
+    }
     n.term = Make(v).value;
     n.length = s_.term(TermId(n.term)).min_length;
+  }
+
+  // Whether the term of a regular node is nothing to search for, and may be one of many.
+  bool MayWait(const NodeView& v) {
+    switch (v.kind) {
+      case NodeKind::kBytes:
+      case NodeKind::kJsonText:
+        return v.text.size() > 1;
+      case NodeKind::kChoice:
+        if (v.children.size() >= WordTable::kFewest) return false;
+        break;
+      case NodeKind::kSequence:
+      case NodeKind::kRepeat:
+        break;
+      default:
+        return false;
+    }
+    return std::ranges::all_of(v.children, [&](NodeId c) { return at(c).length < kMaxLength; });
   }
 
   // Whether a list of distinct members has no text, as they have too few values.
   bool TooFewValues(const NodeView& v) {
     if (v.children.size() != 3 || v.members.use(0) != MemberUse::kDistinct) return false;
-    const uint32_t texts = at(v.children[2]).term;
-    return texts != kUnset && !s_.EnoughValues(TermId(texts), v.members.min());
+    if (!stored_.stored(v.children[2]).regular) return false;
+    return !s_.EnoughValues(ChildTerm(v.children[2]), v.members.min());
   }
 
   uint64_t LengthOf(NodeId id) {
@@ -392,12 +445,13 @@ class TermBuilder {
   }
 
   // The nodes below `body` that have no term yet, children first. Unproductive ones are left out:
-  // they become Nothing().
+  // they become Nothing(). So are shared ones whose terms are made when asked for.
   void Collect(NodeId body, std::vector<uint32_t>* out) {
     const size_t first = out->size();
     auto find = [&](NodeId id) {
       Node& n = at(id);
       if (n.term != kUnset || n.length >= kMaxLength || n.seen) return;
+      if (n.deferred && n.uses > 1 && !stored_.Children(id).empty()) return;
       n.seen = true;
       out->push_back(id.value);
     };
@@ -419,6 +473,11 @@ class TermBuilder {
     };
     std::vector<Frame> frames;
     std::vector<uint32_t> stack, below, component;
+    frames.reserve(16);
+    stack.reserve(16);
+    below.reserve(open_.size() + 64);
+    component.reserve(16);
+    program_.reserve(256);
     uint32_t index = 0;
     auto enter = [&](uint32_t r) {
       rules_[r].index = rules_[r].low = index++;
@@ -478,12 +537,26 @@ class TermBuilder {
   // `below`: the nodes of its body, children first, that had no term when it was entered.
   void BuildRule(RuleId rule, std::span<const uint32_t> below) {
     const NodeId body = g_.rule_body(rule);
+    Rule& r = rules_[rule.value];
+    for (uint32_t i : below) {
+      if (nodes_[i].term != kUnset) continue;
+      if (stored_.stored(NodeId(i)).kind == NodeKind::kRule) {
+        Build(NodeId(i));
+      } else {
+        Measure(NodeId(i), g_.node(NodeId(i)));
+      }
+    }
+    const bool small = !at(body).wide_loop && at(body).size <= kMaxInlineSize;
+    if (!small && rule != g_.root() && at(body).term == kUnset && WriteProgram(rule, below)) {
+      r.proc = s_.LazyProc(program_, r.length);
+      r.term = s_.Call(r.proc);
+      return;
+    }
     for (uint32_t i : below) {
       if (nodes_[i].term == kUnset) Build(NodeId(i));
     }
-    Rule& r = rules_[rule.value];
     const TermId term = ChildTerm(body);
-    if (term == TermStore::Nothing() || (!at(body).wide_loop && at(body).size <= kMaxInlineSize)) {
+    if (term == TermStore::Nothing() || small) {
       r.term = term;
       r.size = at(body).size;
     } else if (s_.term(term).kind == TermKind::kCall) {
@@ -492,6 +565,67 @@ class TermBuilder {
       r.proc = s_.ProcOf(term);
       r.term = s_.Call(r.proc);
     }
+  }
+
+  // What makes the term of the body, if that may wait. False where it may not, and where many rules
+  // share nodes, which would be written for each of them.
+  bool WriteProgram(RuleId rule, std::span<const uint32_t> below) {
+    if (below.size() > may_wait_) return false;
+    may_wait_ -= below.size();
+    program_.clear();
+    uint32_t steps = 0;
+    for (uint32_t i : below) {
+      Node& n = nodes_[i];
+      if (n.term != kUnset) continue;
+      const NodeView v = g_.node(NodeId(i));
+      switch (v.kind) {
+        case NodeKind::kBytes:
+        case NodeKind::kJsonText: {
+          if (v.text.size() > TermStore::kMaxLiteral) continue;  // a term when it is referred to
+          const bool json = v.kind == NodeKind::kJsonText;
+          const size_t at = program_.size() + 1;
+          program_.resize(at + (v.text.size() + 3) / 4);
+          program_[at - 1] = StepWord(json ? TermKind::kJsonText : TermKind::kBytes, v.text.size());
+          std::memcpy(program_.data() + at, v.text.data(), v.text.size());
+          break;
+        }
+        case NodeKind::kSequence:
+        case NodeKind::kChoice:
+          if (v.kind == NodeKind::kChoice && v.children.size() >= WordTable::kFewest) return false;
+          program_.push_back(
+              StepWord(v.kind == NodeKind::kChoice ? TermKind::kChoice : TermKind::kSequence,
+                       v.children.size()));
+          for (NodeId c : v.children) {
+            if (!WriteReference(c, rule)) return false;
+          }
+          break;
+        case NodeKind::kRepeat:
+          program_.push_back(StepWord(TermKind::kRepeat, 0));
+          if (!WriteReference(v.children[0], rule)) return false;
+          for (int64_t bound : {v.min, v.max}) {
+            program_.push_back(static_cast<uint32_t>(bound));
+            program_.push_back(static_cast<uint32_t>(static_cast<uint64_t>(bound) >> 32));
+          }
+          break;
+        default:
+          return false;
+      }
+      n.program = rule.value + 1;
+      n.step = steps++;
+    }
+    // A long literal, or what is part of other bodies too, has a term of its own.
+    return at(g_.rule_body(rule)).program == rule.value + 1;
+  }
+
+  bool WriteReference(NodeId child, RuleId rule) {
+    const Node& n = at(child);
+    if (n.term == kUnset && n.program == rule.value + 1) {
+      program_.push_back(n.step | kLocalTerm);
+      return true;
+    }
+    const TermId term = ChildTerm(child);
+    program_.push_back(term.value);
+    return term != TermStore::Nothing() && term.value < kLocalTerm;
   }
 
   void BuildCycle(const std::vector<uint32_t>& component) {
@@ -528,8 +662,21 @@ class TermBuilder {
     // From here on the nodes have terms like any other: a later cycle may use them.
     for (uint32_t i : cyclic) nodes_[i].in_cycle = false;
     if (known != nullptr) return;
-    for (uint32_t i : cyclic) Build(NodeId(i));
-    for (uint32_t r : component) s_.SetBody(rules_[r].proc, ChildTerm(g_.rule_body(RuleId(r))));
+    for (uint32_t i : cyclic) {
+      if (stored_.stored(NodeId(i)).kind == NodeKind::kRule) Build(NodeId(i));
+    }
+    for (uint32_t r : component) {
+      below.clear();
+      Collect(g_.rule_body(RuleId(r)), &below);
+      if (WriteProgram(RuleId(r), below)) {
+        s_.SetProgram(rules_[r].proc, program_);
+        continue;
+      }
+      for (uint32_t i : below) {
+        if (nodes_[i].term == kUnset) Build(NodeId(i));
+      }
+      s_.SetBody(rules_[r].proc, ChildTerm(g_.rule_body(RuleId(r))));
+    }
     s_.AddGroup(description, procs);
   }
 
@@ -579,7 +726,9 @@ class TermBuilder {
   TermStore& s_;
   std::vector<Node> nodes_;
   std::vector<Rule> rules_;
-  std::vector<NodeId> open_;  // nodes that reach rules: without a term at first
+  std::vector<NodeId> open_;       // nodes that reach rules: without a term at first
+  std::vector<uint32_t> program_;  // the one being written
+  size_t may_wait_;                // nodes that may still be written into programs
   Status failed_;
 };
 

@@ -155,6 +155,7 @@ class Deriver {
         Determinise();
         break;
     }
+    if (same_ != nullptr) return same_;
     JoinNeighbours(&bytes_);
     return Publish();
   }
@@ -240,21 +241,65 @@ class Deriver {
     list->resize(n);
   }
 
+  // Goes through the edges of all parts side by side, from one run of bytes that all of them read
+  // to the next. Most runs lead where another one does: each list of targets is met once.
   void Intersection() {
-    EdgeList all;
-    for (TermId c : t_.children) {
-      const Expansion& e = Part(c);
-      all.insert(all.end(), e.bytes.begin(), e.bytes.end());
-    }
+    if (TakeRaw()) return;
     const size_t parts = t_.children.size();
-    Overlay(all, [&](uint8_t lo, uint8_t hi, std::span<const TermId> targets) {
-      if (targets.size() != parts) return;  // some part reads none of these bytes
-      const TermId to = Boolean(s_.RawAnd(targets));
-      if (to != s_.Nothing()) bytes_.push_back({lo, hi, to});
-    });
+    struct Cursor {
+      const ByteEdge* edge;
+      const ByteEdge* end;
+    };
+    absl::InlinedVector<Cursor, 16> cursors;
+    for (TermId c : t_.children) {
+      const std::span<const ByteEdge> edges = Part(c).bytes;
+      cursors.push_back({edges.data(), edges.data() + edges.size()});
+    }
+    absl::InlinedVector<TermId, 128> met;  // targets of all parts and what they lead to
+    absl::InlinedVector<TermId, 16> targets(parts);
+    for (int at = 0; at < 256;) {
+      int begin = at, end = 256;
+      for (size_t i = 0; i < parts; ++i) {
+        Cursor& c = cursors[i];
+        while (c.edge != c.end && c.edge->hi < at) ++c.edge;
+        if (c.edge == c.end) return;
+        begin = std::max<int>(begin, c.edge->lo);
+        end = std::min<int>(end, c.edge->hi + 1);
+        targets[i] = c.edge->to;
+      }
+      if (begin > at) {
+        at = begin;
+        continue;
+      }
+      size_t k = 0;
+      while (k < met.size() && !std::equal(targets.begin(), targets.end(), &met[k])) k += parts + 1;
+      if (k == met.size()) {
+        met.insert(met.end(), targets.begin(), targets.end());
+        met.push_back(Boolean(s_.RawAnd(targets)));
+      }
+      if (const TermId to = met[k + parts]; to != s_.Nothing()) {
+        bytes_.push_back({static_cast<uint8_t>(at), static_cast<uint8_t>(end - 1), to});
+      }
+      at = end;
+    }
+  }
+
+  // The edges from those of RawExpansion, where a search has asked for these.
+  bool TakeRaw() {
+    if (raw_) return false;
+    const auto it = s_.raw_.find(id_.value);
+    if (it == s_.raw_.end()) return false;
+    const Expansion* const raw = it->second;  // a search may add others
+    for (const ByteEdge& e : raw->bytes) {
+      const TermId to = s_.Checked(e.to);
+      if (to != s_.Nothing()) bytes_.push_back({e.lo, e.hi, to});
+    }
+    if (bytes_.size() == raw->bytes.size()) same_ = raw;
+    return true;
   }
 
   void Complement() {
+    if (TakeRaw()) return;
     const Expansion& e = Part(t_.children[0]);
     int next = 0;
     auto gap = [&](int end) {
@@ -300,8 +345,9 @@ class Deriver {
   EdgeList bytes_;
   CallList calls_;
   TokenList tokens_;
-  bool spelled_ = false;  // some part reads a backslash as another spelling
-  bool escapes_ = false;  // some part reads it in its own right
+  bool spelled_ = false;             // some part reads a backslash as another spelling
+  bool escapes_ = false;             // some part reads it in its own right
+  const Expansion* same_ = nullptr;  // the result, where there is such a one already
 };
 
 const Expansion* TermStore::Derive(TermId id, bool raw) { return Deriver(*this, id, raw).Run(); }

@@ -111,6 +111,7 @@ struct Proc {
   // Of one that captures: its texts are arrays and objects; plainly infinitely many values.
   bool compound = false, endless = false;
   uint64_t min_length = 0;
+  std::span<const uint32_t> program;  // of a lazy one
 };
 
 inline constexpr uint64_t kMaxLength = uint64_t{1} << 60;
@@ -167,14 +168,17 @@ class TermStore {
   // A new procedure; its body may be set later, but before any state that calls it is expanded.
   ProcId AddProc(bool nullable, uint64_t min_length);
   void SetBody(ProcId proc, TermId body) { procs_[proc.value].body = body; }
+  // The same as a program (see body_program.h), which makes the body once it is asked for.
+  void SetProgram(ProcId proc, std::span<const uint32_t> program) {
+    procs_[proc.value].program = memory_.Copy(program);
+  }
   // The procedure with this body that is no part of a cycle; one for each body. Lock.
   ProcId ProcOf(TermId body);
   // The procedure with this body whose text is told to where it returns. Lock.
   ProcId CapturingProcOf(TermId body, bool compound, bool endless);
-  // The procedure whose body `program` makes (see body_program.h), once it is asked for: reading a
-  // large grammar's states takes longer than reading that they are there. One for each program.
-  // Lock.
-  ProcId LazyProc(std::vector<uint32_t> program, uint64_t min_length);
+  // The procedure whose body `program` makes (see body_program.h), once it is asked for: of a large
+  // grammar most states are never met. One for each program. Lock.
+  ProcId LazyProc(std::span<const uint32_t> program, uint64_t min_length);
   // The body of any procedure, made now where it is a lazy one's. Lock.
   TermId BodyOf(ProcId proc) {
     const TermId body = procs_[proc.value].body;
@@ -273,6 +277,9 @@ class TermStore {
   TermId RawNot(TermId part);
   TermId Checked(TermId boolean);  // itself, or Nothing() when it matches no text
   TermId Vouched(TermId boolean, uint64_t min_length);
+  bool NowMatches(TermId id);  // notes that; false where the answer was known
+  std::optional<TermId> CheckedWithoutBounds(TermId id);
+  TermId Unbounded(TermId part, int64_t* bound);
   const Expansion* Derive(TermId id, bool raw);
   const Expansion* RawExpansion(TermId id);
   TermId HexTerm(std::span<const std::pair<uint32_t, uint32_t>> ranges, int digits);
@@ -309,14 +316,12 @@ class TermStore {
   absl::flat_hash_map<std::vector<uint32_t>, TermId> characters_;
   absl::flat_hash_map<uint32_t, ProcId> procs_by_body_;
   absl::flat_hash_map<uint32_t, ProcId> capturing_by_body_;
-  absl::flat_hash_map<std::vector<uint32_t>, ProcId> lazy_;
-  absl::flat_hash_map<uint32_t, std::vector<uint32_t>> unmade_;  // programs by procedure
-  size_t program_bytes_ = 0;
+  absl::flat_hash_map<std::string_view, ProcId> lazy_;  // by the bytes of the program
   std::unique_ptr<MemberTable> members_;
   std::unique_ptr<WordTable> words_;
   absl::flat_hash_map<std::string, std::vector<ProcId>> groups_;
-  // kAnd and kNot only: edges whose targets have not been checked; 1 known to match, 2 to match
-  // nothing.
+  // kAnd and kNot only: edges whose targets have not been checked; whether it matches any text, see
+  // emptiness.cc.
   absl::flat_hash_map<uint32_t, const Expansion*> raw_;
   absl::flat_hash_map<uint32_t, uint8_t> known_;
   bool over_budget_ = false, building_ = false;

@@ -276,6 +276,20 @@ class GrammarMatcher {
   std::unique_ptr<Impl> impl_;
 };
 
+// One text's part in BatchGrammarMatcher::Step, and what came of it.
+struct BatchStep {
+  GrammarMatcher* matcher = nullptr;  // null: no grammar; its rows allow everything
+  std::span<const int32_t> tokens;    // accepted first, in order
+  std::span<const int32_t> drafts;    // then tried in order, with a mask after each, and taken back
+  int64_t row = 0;                    // of the mask, before any draft; 1 + drafts.size() in all
+
+  int accepted = 0;         // of tokens; those after the end of the text are not looked at
+  int drafts_accepted = 0;  // up to the first that is refused, or ends the text
+  int rows_filled = 0;      // with masks, from `row` on; those after them allow everything
+  bool terminated = false;  // after the tokens; such a text has no masks
+  Status status;            // kFailedPrecondition where a token was refused: no masks either
+};
+
 // Fills and advances many matchers on a pool of threads that lives as long as this object.
 // Results do not depend on the number of threads. A matcher may stand in a call only once.
 class BatchGrammarMatcher {
@@ -287,6 +301,12 @@ class BatchGrammarMatcher {
   Status FillNextTokenBitmask(std::span<GrammarMatcher* const> matchers, int32_t* mask,
                               int64_t rows, int64_t row_words, int64_t stride_words,
                               std::span<const int32_t> indices = {});
+  // A decoding step of many texts: accepts tokens and fills masks, those after drafts too. What
+  // goes wrong with one text is told in its status. An error of the call is found before anything
+  // is done: a row that does not exist or is named twice, a matcher that stands there twice or has
+  // another number of words.
+  Status Step(std::span<BatchStep> steps, int32_t* mask, int64_t rows, int64_t row_words,
+              int64_t stride_words);
   static std::vector<bool> AcceptToken(std::span<GrammarMatcher* const> matchers,
                                        std::span<const int32_t> tokens);
   static std::vector<bool> AcceptString(std::span<GrammarMatcher* const> matchers,

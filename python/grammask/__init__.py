@@ -87,16 +87,24 @@ __all__ = [
 ]
 
 
+_MODULES = {
+    "contrib": ".contrib",
+    "hf": ".contrib.hf",
+    "pipeline": ".pipeline",
+    "testing": ".testing",
+}
+
+
 def __getattr__(name: str) -> Any:
-    # Made on first use, so that importing grammask imports neither torch nor the testing helpers.
+    # Made on first use, so that importing grammask imports neither torch nor what few need.
     if name == "bitmask_dtype":
         from .bitmask import bitmask_dtype as find_dtype
 
         value = find_dtype()
-    elif name == "testing":
+    elif name in _MODULES:
         import importlib
 
-        value = importlib.import_module(".testing", __name__)
+        value = importlib.import_module(_MODULES[name], __name__)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value
@@ -104,4 +112,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> "list[str]":
-    return sorted({*globals(), "bitmask_dtype", "testing"})
+    return sorted({*globals(), "bitmask_dtype", *_MODULES})

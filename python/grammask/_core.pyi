@@ -281,6 +281,26 @@ class BatchGrammarMatcher:
         matchers: List[GrammarMatcher], num_tokens: Union[List[int], int] = 1
     ) -> None: ...
 
+# (accepted tokens, accepted drafts, rows filled, terminated, error or None)
+_StepResult = Tuple[int, int, int, bool, Optional[Exception]]
+
+class StepJob:
+    def done(self) -> bool: ...
+    def wait(self, timeout: float = -1.0) -> bool: ...
+    def results(self) -> List[_StepResult]: ...
+    def times(self) -> Tuple[int, int]: ...
+
+class StepRunner:
+    def __init__(self, batch_matcher: BatchGrammarMatcher) -> None: ...
+    def begin(
+        self,
+        matchers: List[Optional[GrammarMatcher]],
+        tokens: Optional[List[Any]],
+        drafts: Optional[List[Any]],
+        rows: List[int],
+        bitmask: _Array,
+    ) -> StepJob: ...
+
 def apply_token_bitmask_inplace_cpu(
     logits: _Array,
     bitmask: _Array,

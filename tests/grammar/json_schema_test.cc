@@ -228,6 +228,47 @@ TEST(JsonSchemaSteps, EqualSchemasShareARule) {
   EXPECT_EQ(twice.rule_count(), once.rule_count());
 }
 
+TEST(JsonSchemaSteps, SchemasThatDifferInTitlesAloneAreOne) {
+  auto rules = [](std::string a, std::string b) {
+    return GrammarFromJsonSchema(
+               R"({"type":"object","properties":{"a":)" + a + R"(,"b":)" + b + "}}", Free())
+        .value()
+        .rule_count();
+  };
+  const std::string object = R"({"type":"object","properties":{"x":{"type":"null"}})";
+  EXPECT_EQ(rules(object + "}", object + R"(,"title":"t"})"), rules(object + "}", object + "}"));
+  EXPECT_EQ(rules(R"({"type":"string","minLength":3,"title":"t"})",
+                  R"({"description":"d","minLength":3,"type":["string"]})"),
+            rules(R"({"type":"string","minLength":3})", R"({"type":"string","minLength":3})"));
+  // What says something of values tells them apart.
+  const std::pair<const char*, const char*> different[] = {
+      {R"("minLength":3)", R"("minLength":4)"},   {R"("minLength":3)", R"("maxLength":3)"},
+      {R"("pattern":"^a")", R"("pattern":"^b")"}, {R"("format":"date")", R"("format":"time")"},
+      {R"("enum":["x"])", R"("enum":["y"])"},     {R"("const":"1")", R"("const":"2")"},
+  };
+  for (const auto& [one, other] : different) {
+    const std::string type = R"({"type":"string","title":"t",)";
+    const Grammar g = GrammarFromJsonSchema(R"({"type":"object","properties":{"a":)" + type + one +
+                                                R"(},"b":)" + type + other + "}}}",
+                                            Free())
+                          .value();
+    const Grammar swapped = GrammarFromJsonSchema(R"({"type":"object","properties":{"a":)" + type +
+                                                      other + R"(},"b":)" + type + one + "}}}",
+                                                  Free())
+                                .value();
+    EXPECT_NE(g.ToString(), swapped.ToString()) << one;
+  }
+  // {"const":1} and {"const":"1"} too: kinds count, not only texts.
+  const Grammar kinds =
+      GrammarFromJsonSchema(
+          R"({"type":"object","properties":{"a":{"const":1},"b":{"const":"1"}},"required":["a","b"]})",
+          Free())
+          .value();
+  EXPECT_TRUE(Accepts(kinds, R"({"a":1,"b":"1"})"));
+  EXPECT_FALSE(Accepts(kinds, R"({"a":1,"b":1})"));
+  EXPECT_FALSE(Accepts(kinds, R"({"a":"1","b":"1"})"));
+}
+
 // ---- The parts ----
 
 TEST(JsonDocument, KeepsTextsOrderAndPlaces) {
@@ -248,6 +289,28 @@ TEST(JsonDocument, FindsEqualSubtrees) {
   auto list = d.elements(d.root());
   EXPECT_EQ(d.representative(list[1]), list[0]);
   EXPECT_EQ(d.representative(list[2]), list[2]);
+}
+
+// Strings are read eight bytes at a time: what is special may stand at any place among them.
+TEST(JsonDocument, ReadsStringsOfAnyLength) {
+  for (size_t before = 0; before < 20; ++before) {
+    for (size_t after = 0; after < 20; ++after) {
+      const std::string head(before, 'a'), tail(after, '\x7F');
+      auto string = [&](std::string_view middle) {
+        return "[\"" + head + std::string(middle) + tail + "\"]";
+      };
+      auto text = [&](const std::string& source) {
+        StatusOr<JsonDocument> d = JsonDocument::Parse(source, {});
+        return d.ok() ? std::string(d->text(d->elements(d->root())[0])) : d.status().message();
+      };
+      EXPECT_EQ(text(string("")), head + tail);
+      EXPECT_EQ(text(string("\\\"")), head + "\"" + tail);
+      EXPECT_EQ(text(string("\\u00e9\\\\")), head + "\u00e9\\" + tail);
+      EXPECT_EQ(text(string("\u00e9\U0001F600")), head + "\u00e9\U0001F600" + tail);
+      EXPECT_NE(text(string("\x1F")).find("control character"), std::string::npos);
+      EXPECT_NE(text(string("\"")).find("expected here"), std::string::npos);
+    }
+  }
 }
 
 TEST(JsonDocument, RefusesWhatIsNotJson) {

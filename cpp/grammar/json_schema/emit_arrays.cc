@@ -199,9 +199,11 @@ StatusOr<std::optional<int64_t>> ArrayEmitter::CountAnew(ExprId expr, int depth)
   }
   for (const StringSet& s : set->strings) {
     if (s.values) {
-      int64_t count = 0;
-      for (const std::string& value : *s.values) {
-        GM_ASSIGN_OR_RETURN(bool holds, e_.normaliser_.patterns().Contains(s, value));
+      StringSet only;
+      only.values = s.values;
+      int64_t count = s == only ? static_cast<int64_t>(s.values->size()) : 0;
+      for (size_t i = 0; s != only && i < s.values->size(); ++i) {
+        GM_ASSIGN_OR_RETURN(bool holds, e_.normaliser_.patterns().Contains(s, (*s.values)[i]));
         count += holds;
       }
       add(set->strings.size() == 1 ? std::optional(count) : unknown);

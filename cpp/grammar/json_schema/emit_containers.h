@@ -30,7 +30,9 @@ class ObjectEmitter {
     StringSet key;
   };
   StatusOr<bool> FindMembers();  // false when a required one cannot be
-  StatusOr<NodeId> MemberNode(NodeId key, ExprId value, std::string_view name);
+  // `before`, `key` and `after` are the parts of the key.
+  StatusOr<NodeId> MemberNode(NodeId before, NodeId key, NodeId after, ExprId value,
+                              std::string_view name);
   // The extra members of which the conditions of set_.some in the mask are true.
   StatusOr<NodeId> ExtraNode(uint32_t conditions);
   // `names`: which of the conditions of set_.none that speak of names the key's name meets.
@@ -44,7 +46,7 @@ class ObjectEmitter {
   StatusOr<NodeId> Counted(int64_t min, int64_t max);
   StatusOr<NodeId> InAnyOrder();
   NodeId AsRule(NodeId node);
-  NodeId FirstMembers(const std::vector<NodeId>& tails, size_t last, NodeId extras_first);
+  NodeId FirstMembers(const std::vector<NodeId>& firsts, NodeId extras_first);
 
   SchemaEmitter& e_;
   GrammarBuilder& builder_;

@@ -94,9 +94,10 @@ NodeId ObjectEmitter::AsRule(NodeId node) {
   return e_.RuleFor(node, "members");
 }
 
-StatusOr<NodeId> ObjectEmitter::MemberNode(NodeId key, ExprId value, std::string_view name) {
+StatusOr<NodeId> ObjectEmitter::MemberNode(NodeId before, NodeId key, NodeId after, ExprId value,
+                                           std::string_view name) {
   GM_ASSIGN_OR_RETURN(NodeId text, e_.Value(value, depth_ + 1, name));
-  return builder_.Sequence({key, e_.layout_.Colon(), text, e_.layout_.After()});
+  return builder_.Sequence({before, key, after, e_.layout_.Colon(), text, e_.layout_.After()});
 }
 
 StatusOr<bool> ObjectEmitter::FindMembers() {
@@ -114,8 +115,7 @@ StatusOr<bool> ObjectEmitter::FindMembers() {
     }
     NodeId node = builder_.Nothing();
     if (possible) {
-      NodeId key = builder_.Sequence({quote, builder_.JsonText(n.key), quote});
-      GM_ASSIGN_OR_RETURN(node, MemberNode(key, n.value, n.key));
+      GM_ASSIGN_OR_RETURN(node, MemberNode(quote, builder_.JsonText(n.key), quote, n.value, n.key));
     }
     if (node == builder_.Nothing()) {
       if (n.required) return false;
@@ -264,7 +264,8 @@ StatusOr<NodeId> ObjectEmitter::ExtraNode(uint32_t conditions) {
     for (const Extra& extra : extras) {
       GM_ASSIGN_OR_RETURN(NodeId key, e_.String(extra.key));
       if (key == builder_.Nothing()) continue;
-      GM_ASSIGN_OR_RETURN(NodeId node, MemberNode(key, extra.value, "extra"));
+      const NodeId none = builder_.Empty();
+      GM_ASSIGN_OR_RETURN(NodeId node, MemberNode(none, key, none, extra.value, "extra"));
       alternatives.push_back(node);
     }
   }
@@ -291,15 +292,13 @@ StatusOr<NodeId> ObjectEmitter::ExtrasToEnd(bool leads, int64_t min, int64_t max
                   .max = max});
 }
 
-// The members, where each of the first `last` + 1 may be the first of all. tails[i] is what follows
-// when all before i are done with and at least one is written.
-NodeId ObjectEmitter::FirstMembers(const std::vector<NodeId>& tails, size_t last,
-                                   NodeId extras_first) {
+// The members, where firsts[i] is the i-th as the first of all and what follows.
+NodeId ObjectEmitter::FirstMembers(const std::vector<NodeId>& firsts, NodeId extras_first) {
   std::vector<NodeId> alternatives;
-  alternatives.reserve(std::min(last, kChunk) + 2);
+  alternatives.reserve(std::min(firsts.size(), kChunk) + 2);
   alternatives.push_back(extras_first);
-  for (size_t i = last; i-- > 0;) {
-    alternatives.push_back(builder_.Sequence({members_[i].node, tails[i + 1]}));
+  for (size_t i = firsts.size(); i-- > 0;) {
+    alternatives.push_back(firsts[i]);
     if (alternatives.size() > kChunk && i > 0) {
       alternatives = {AsRule(builder_.Choice(alternatives))};
     }
@@ -312,29 +311,30 @@ StatusOr<NodeId> ObjectEmitter::Uncounted() {
   size_t first_required = 0;
   while (first_required < n && !members_[first_required].required) ++first_required;
   size_t last = std::min(first_required + 1, n);  // members that may be the first
-  std::vector<NodeId> tails(n + 1);
+  NodeId extras_first = builder_.Nothing();
+  if (first_required == n) {
+    GM_ASSIGN_OR_RETURN(extras_first, ExtrasToEnd(true, 1, kUnbounded));
+  }
+  std::vector<NodeId> firsts(last);
   GM_ASSIGN_OR_RETURN(NodeId suffix, ExtrasToEnd(false, 0, kUnbounded));
   std::vector<NodeId> parts, forward;  // back to front, and turned round
   parts.reserve(kChunk + 2);
   forward.reserve(kChunk + 2);
   parts.push_back(suffix);
-  tails[n] = suffix;
+  if (n > 0 && last == n) firsts[n - 1] = builder_.Sequence({members_[n - 1].node, suffix});
   for (size_t i = n; i-- > 1;) {
     NodeId part = builder_.Sequence({comma_, members_[i].node});
     parts.push_back(members_[i].required ? part : builder_.Optional(part));
     if (i > last) continue;
-    forward.assign(parts.rbegin(), parts.rend());
-    tails[i] = builder_.Sequence(forward);
     if (parts.size() > kChunk) {
-      tails[i] = AsRule(tails[i]);
-      parts = {tails[i]};
+      forward.assign(parts.rbegin(), parts.rend());
+      parts = {AsRule(builder_.Sequence(forward))};
     }
+    forward.assign(1, members_[i - 1].node);
+    forward.insert(forward.end(), parts.rbegin(), parts.rend());
+    firsts[i - 1] = builder_.Sequence(forward);
   }
-  NodeId extras_first = builder_.Nothing();
-  if (first_required == n) {
-    GM_ASSIGN_OR_RETURN(extras_first, ExtrasToEnd(true, 1, kUnbounded));
-  }
-  return FirstMembers(tails, last, extras_first);
+  return FirstMembers(firsts, extras_first);
 }
 
 StatusOr<NodeId> ObjectEmitter::Counted(int64_t min, int64_t max) {

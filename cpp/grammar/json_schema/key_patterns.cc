@@ -22,6 +22,14 @@ namespace {
 // What may be left of two patterns before they count as overlapping.
 constexpr size_t kMaxResiduals = 200;
 
+// False where the pattern begins with a text and the key does not: of ^title_... and "name".
+bool MayMatch(const GrammarBuilder& builder, NodeId pattern, std::string_view key) {
+  const NodeView sequence = builder.node(pattern);
+  if (sequence.kind != NodeKind::kSequence) return true;
+  const NodeView first = builder.node(sequence.children[0]);
+  return first.kind != NodeKind::kJsonText || key.starts_with(first.text);
+}
+
 }  // namespace
 
 PatternId KeyPatterns::Intern(std::string_view pattern) {
@@ -50,7 +58,10 @@ StatusOr<bool> KeyPatterns::Matches(PatternId pattern, std::string_view key) {
   auto known = answers_.find(std::pair(pattern, key));
   if (known != answers_.end()) return bool{known->second};
   GM_ASSIGN_OR_RETURN(NodeId node, Parsed(pattern));
-  GM_ASSIGN_OR_RETURN(bool matches, MatchesText(builder_, node, JsonSpelling(key)));
+  bool matches = false;
+  if (MayMatch(builder_, node, key)) {
+    GM_ASSIGN_OR_RETURN(matches, MatchesText(builder_, node, JsonSpelling(key)));
+  }
   answers_[std::pair(pattern, key)] = matches;
   return bool{matches};
 }

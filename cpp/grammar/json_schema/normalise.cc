@@ -12,8 +12,10 @@
 #include "grammar/json_schema/normalise.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "absl/container/inlined_vector.h"
+#include "base/mix.h"
 #include "grammar/json_schema/schema_combiner.h"
 
 namespace grammask::internal {
@@ -21,6 +23,7 @@ namespace {
 
 constexpr ExprId kUnknown{UINT32_MAX};
 constexpr ExprId kFollowing{UINT32_MAX - 1};  // its reference is being followed
+constexpr uint64_t kTypeKeyword = uint64_t{1} << static_cast<int>(Keyword::kType);
 
 // What a schema in one more scope counts against limits.max_schema_steps: scopes multiply what
 // there is to evaluate.
@@ -49,6 +52,7 @@ Normaliser::Normaliser(SchemaTree* tree, KeyPatterns* patterns, const Limits& li
       algebra_(&pool_, patterns, limits,
                [this](ExprId expr, std::string_view key) { return KeyIn(expr, key); }),
       expr_of_node_(tree->document().size(), kUnknown),
+      alike_(0, SchemaHash{&tree->document()}, SchemaEqual{&tree->document()}),
       unknown_(ValueSet::All()) {
   unknown_.widened = kTypeAll;
 }
@@ -59,6 +63,43 @@ ExprId& Normaliser::ExprOfNode(JsonId node, ScopeId scope) {
   }
   if (node.value >= expr_of_node_.size()) expr_of_node_.resize(tree_.document().size(), kUnknown);
   return expr_of_node_[node.value];
+}
+
+size_t Normaliser::SchemaHash::operator()(const Schema* schema) const {
+  const JsonDocument& d = *document;
+  uint64_t h = Mix(MixSeed(), schema->present);
+  h = Mix(h, uint64_t{d.text_of(schema->node)} << 8 | schema->types);
+  for (uint64_t rest = schema->present & ~kTypeKeyword; rest != 0; rest &= rest - 1) {
+    const JsonId value = schema->values[static_cast<size_t>(std::countr_zero(rest))];
+    const std::string_view text = d.text(value);  // none where it is an array or object
+    h = Mix(h, text.size() << 8 | static_cast<uint64_t>(d.kind(value)));
+    h = d.IsArray(value) || d.IsObject(value) ? Mix(h, d.representative(value).value)
+                                              : MixBytes(h, text);
+  }
+  return h;
+}
+
+bool Normaliser::SchemaEqual::operator()(const Schema* a, const Schema* b) const {
+  const JsonDocument& d = *document;
+  if (a->present != b->present || a->types != b->types) return false;
+  if (d.text_of(a->node) != d.text_of(b->node)) return false;
+  for (uint64_t rest = a->present & ~kTypeKeyword; rest != 0; rest &= rest - 1) {
+    const auto keyword = static_cast<size_t>(std::countr_zero(rest));
+    const JsonId x = a->values[keyword], y = b->values[keyword];
+    if (d.kind(x) != d.kind(y)) return false;
+    const bool scalar = !d.IsArray(x) && !d.IsObject(x);
+    if (scalar ? d.text(x) != d.text(y) : d.representative(x) != d.representative(y)) return false;
+  }
+  return true;
+}
+
+// Titles, descriptions and the like make schemas differ that are one and the same to all that
+// follows: of a hundred properties most are {"type":"string"} and a description.
+const Schema& Normaliser::FirstAlike(const Schema& schema) {
+  if (schema.present != kTypeKeyword) return **alike_.insert(&schema).first;
+  const Schema*& first = of_types_[schema.types];
+  if (first == nullptr) first = &schema;
+  return *first;
 }
 
 StatusOr<ExprId> Normaliser::SchemaExpr(JsonId node, ScopeId scope) {
@@ -99,7 +140,8 @@ StatusOr<ExprId> Normaliser::SchemaExpr(JsonId node, ScopeId scope) {
       break;
     }
     if ((*schema)->present != uint64_t{1} << static_cast<int>(Keyword::kRef)) {
-      found = pool_.Schema(same, scope);
+      const bool local = scope == kNoScope && tree_.meaning_is_local(at) && !options_.widen;
+      found = pool_.Schema(local ? FirstAlike(**schema).node : same, scope);
       break;
     }
     StatusOr<JsonId> next = tree_.Resolve(**schema, Keyword::kRef, scope);

@@ -2,6 +2,7 @@
 #ifndef GRAMMASK_GRAMMAR_JSON_SCHEMA_NORMALISE_H_
 #define GRAMMASK_GRAMMAR_JSON_SCHEMA_NORMALISE_H_
 
+#include <array>
 #include <deque>
 #include <map>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "base/status.h"
 #include "grammar/json_schema/algebra.h"
 #include "grammar/json_schema/evaluated.h"
@@ -107,6 +109,8 @@ class Normaliser {
   Status PartsOfSchema(const Schema& schema, ScopeId scope, std::vector<ExprId>* parts,
                        bool inner = false);
   ExprId& ExprOfNode(JsonId node, ScopeId scope);
+  // The first schema of the document that says the same of a value, whatever else is written in it.
+  const Schema& FirstAlike(const Schema& schema);
   // The schema of `expr` where it is better combined with what is known of the value already than
   // for itself: it tells cases apart. It is applied in `scope`. nullptr otherwise.
   StatusOr<const Schema*> Inline(ScopeId scope, ExprId expr);
@@ -183,7 +187,17 @@ class Normaliser {
   std::deque<ValueSet> sets_;
   std::vector<ExprId> expr_of_node_;  // outside any scope; kUnknown where not known
   absl::flat_hash_map<std::pair<JsonId, ScopeId>, ExprId> expr_in_scope_;
-  int level_ = 0;  // nesting of evaluations
+  struct SchemaHash {
+    const JsonDocument* document;
+    size_t operator()(const Schema* schema) const;
+  };
+  struct SchemaEqual {
+    const JsonDocument* document;
+    bool operator()(const Schema* a, const Schema* b) const;
+  };
+  absl::flat_hash_set<const Schema*, SchemaHash, SchemaEqual> alike_;
+  std::array<const Schema*, kTypeAll + 1> of_types_{};  // those that name types and nothing else
+  int level_ = 0;                                       // nesting of evaluations
   // Emptiness as far as known: proved, or not proved with so much depth.
   struct Emptiness {
     bool proved = false;
