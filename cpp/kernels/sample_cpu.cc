@@ -52,7 +52,13 @@ const SampleTable& TableOf(CpuIsa isa) {
 template <class Value>
 class RowSampler {
  public:
-  explicit RowSampler(const SampleKernels<Value>& kernels) : kernels_(kernels) {}
+  // That of the calling thread, which keeps its memory, some 50 bytes a column at most: fresh
+  // memory would cost more than a row does.
+  static RowSampler& OfThisThread(const SampleKernels<Value>& kernels) {
+    static thread_local RowSampler sampler;
+    sampler.kernels_ = &kernels;
+    return sampler;
+  }
 
   // The column of the largest allowed logit, -1 where there is none, and the logit.
   int64_t Argmax(const SampleRow& row, Value* largest) {
@@ -75,7 +81,7 @@ class RowSampler {
       CollectTopP(p.top_p);
     }
     if (p.top_p < 1) CutTopP(p.top_p);
-    return values_.size() > kManyCandidates ? DrawFromBlocks(uniform) : DrawFromCandidates(uniform);
+    return count_ > kManyCandidates ? DrawFromBlocks(uniform) : DrawFromCandidates(uniform);
   }
 
  private:
@@ -86,7 +92,7 @@ class RowSampler {
   void Open(const SampleRow& row) {
     row_ = row;
     maxima_.resize(static_cast<size_t>((row.columns + kSampleBlock - 1) / kSampleBlock));
-    largest_ = kernels_.block_maxima(row, maxima_.data());
+    largest_ = kernels_->block_maxima(row, maxima_.data());
   }
 
   // Finite and positive, so that no product with it makes a NaN.
@@ -112,11 +118,10 @@ class RowSampler {
 
   // The first column whose logit is at least `floor`.
   int64_t First(Value floor) {
-    values_.resize(kSampleBlock);
-    columns_.resize(kSampleBlock);
+    Reserve(kSampleBlock);
     for (size_t b = 0; b < maxima_.size(); ++b) {
       if (maxima_[b] < floor) continue;
-      if (kernels_.collect(row_, static_cast<int64_t>(b), floor, columns_.data(), values_.data()) >
+      if (kernels_->collect(row_, static_cast<int64_t>(b), floor, columns_.data(), values_.data()) >
           0) {
         return columns_[0];
       }
@@ -126,25 +131,26 @@ class RowSampler {
 
   // What is at least `floor`, in the order of columns.
   void CollectFrom(Value floor) {
-    size_t count = 0;
+    count_ = 0;
     for (size_t b = 0; b < maxima_.size(); ++b) {
       if (!(maxima_[b] >= floor)) continue;
-      if (values_.size() < count + kSampleBlock) {
-        values_.resize(2 * count + kSampleBlock);
-        columns_.resize(2 * count + kSampleBlock);
-      }
-      count += static_cast<size_t>(kernels_.collect(
-          row_, static_cast<int64_t>(b), floor, columns_.data() + count, values_.data() + count));
+      Reserve(count_ + kSampleBlock);
+      count_ += static_cast<size_t>(kernels_->collect(
+          row_, static_cast<int64_t>(b), floor, columns_.data() + count_, values_.data() + count_));
     }
-    values_.resize(count);
-    columns_.resize(count);
+  }
+
+  // Makes room for candidates; never gives any up.
+  void Reserve(size_t count) {
+    if (values_.size() >= count) return;
+    values_.resize(2 * count);
+    columns_.resize(2 * count);
+    weights_.resize(2 * count);
   }
 
   void WeighCandidates() {
-    weights_.resize(values_.size());
     const SampleScale<Value> all = {scale_.largest, scale_.scale, -kInfinity};
-    kernels_.dense_weights(values_.data(), static_cast<int64_t>(values_.size()), all,
-                           weights_.data());
+    kernels_->dense_weights(values_.data(), static_cast<int64_t>(count_), all, weights_.data());
   }
 
   // Collects the k largest, and what equals the last of them.
@@ -157,32 +163,33 @@ class RowSampler {
       bound = std::max(bound, order[static_cast<size_t>(k - 1)]);
     }
     CollectFrom(bound);
-    if (values_.size() > static_cast<size_t>(k)) {
-      const Value floor = SelectThreshold<Value>(values_, {}, static_cast<double>(k), &select_);
+    if (count_ > static_cast<size_t>(k)) {
+      const Value floor = SelectThreshold<Value>(Values(), {}, static_cast<double>(k), &select_);
       DropBelow(floor);
       scale_.floor = std::max(scale_.floor, floor);
     }
     WeighCandidates();
     total_ = 0;
-    for (const float weight : weights_) total_ += static_cast<double>(weight);
+    for (size_t i = 0; i < count_; ++i) total_ += static_cast<double>(weights_[i]);
   }
+
+  std::span<const Value> Values() const { return std::span<const Value>(values_).first(count_); }
 
   void DropBelow(Value floor) {
     size_t kept = 0;
-    for (size_t i = 0; i < values_.size(); ++i) {
+    for (size_t i = 0; i < count_; ++i) {
       if (values_[i] < floor) continue;
       values_[kept] = values_[i];
       columns_[kept++] = columns_[i];
     }
-    values_.resize(kept);
-    columns_.resize(kept);
+    count_ = kept;
   }
 
   // Collects what top-p might keep.
   void CollectTopP(double top_p) {
     const SampleScale<Value> all = {scale_.largest, scale_.scale, kLowest};
     sums_.resize(maxima_.size());
-    total_ = kernels_.block_sums(row_, all, sums_.data());
+    total_ = kernels_->block_sums(row_, all, sums_.data());
     // Half of it, so that no rounding of weights or logits reaches the bound.
     const double least = 0.5 * (1 - top_p) * total_ / static_cast<double>(row_.columns);
     const double bound =
@@ -194,13 +201,14 @@ class RowSampler {
   // Raises the floor to what top-p keeps of the candidates, which weigh total_ with those that
   // CollectTopP left out.
   void CutTopP(double top_p) {
-    const Value floor = SelectThreshold<Value>(values_, weights_, top_p * total_, &select_);
+    const Value floor = SelectThreshold<Value>(
+        Values(), std::span<const float>(weights_).first(count_), top_p * total_, &select_);
     scale_.floor = std::max(scale_.floor, floor);
   }
 
   int64_t DrawFromBlocks(double uniform) {
     sums_.resize(maxima_.size());
-    const double target = uniform * kernels_.block_sums(row_, scale_, sums_.data());
+    const double target = uniform * kernels_->block_sums(row_, scale_, sums_.data());
     double sum = 0;
     size_t last = 0;
     for (size_t b = 0; b < sums_.size(); ++b) {
@@ -209,8 +217,8 @@ class RowSampler {
       if (sum + sums_[b] > target) break;
       sum += sums_[b];
     }
-    weights_.resize(kSampleBlock);
-    kernels_.block_weights(row_, static_cast<int64_t>(last), scale_, weights_.data());
+    Reserve(kSampleBlock);
+    kernels_->block_weights(row_, static_cast<int64_t>(last), scale_, weights_.data());
     int64_t chosen = -1;
     for (size_t i = 0; i < kSampleBlock; ++i) {
       if (weights_[i] == 0) continue;
@@ -223,13 +231,13 @@ class RowSampler {
 
   int64_t DrawFromCandidates(double uniform) {
     double total = 0;
-    for (size_t i = 0; i < values_.size(); ++i) {
+    for (size_t i = 0; i < count_; ++i) {
       if (values_[i] >= scale_.floor) total += static_cast<double>(weights_[i]);
     }
     const double target = uniform * total;
     double sum = 0;
     int64_t chosen = -1;
-    for (size_t i = 0; i < values_.size(); ++i) {
+    for (size_t i = 0; i < count_; ++i) {
       if (!(values_[i] >= scale_.floor) || weights_[i] == 0) continue;
       chosen = columns_[i];
       sum += static_cast<double>(weights_[i]);
@@ -238,12 +246,15 @@ class RowSampler {
     return chosen;
   }
 
-  const SampleKernels<Value>& kernels_;
+  const SampleKernels<Value>* kernels_ = nullptr;
   SampleRow row_{};
   Value largest_ = 0;
   double temperature_ = 1, total_ = 0;
   SampleScale<Value> scale_{};
-  std::vector<Value> maxima_, order_, values_;  // candidates: values_, columns_ and weights_
+  std::vector<Value> maxima_, order_;
+  // Candidates: the first count_ of these, whose sizes are alike and do not shrink.
+  size_t count_ = 0;
+  std::vector<Value> values_;
   std::vector<int32_t> columns_;
   std::vector<float> weights_;
   std::vector<double> sums_;
@@ -260,7 +271,7 @@ void ForRows(const MaskedRows& rows, std::span<const int32_t> indices, int64_t e
   const int64_t parts =
       bytes < kParallelBytes ? std::min<int64_t>(count, 1) : std::min<int64_t>(count, 64);
   KernelParts(parts, bytes, [&](int64_t part) {
-    RowSampler<Value> sampler(kernels);
+    auto& sampler = RowSampler<Value>::OfThisThread(kernels);
     for (int64_t i = part * count / parts; i < (part + 1) * count / parts; ++i) {
       const int64_t row = indices[static_cast<size_t>(i)];
       const char* const logits = static_cast<const char*>(rows.logits) +

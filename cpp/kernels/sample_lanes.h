@@ -345,9 +345,10 @@ int Collect(const SampleRow& row, int64_t b, typename Format::Value floor, int32
       any |= kept[i];
     }
     using Flag = decltype(any[0] + any[0]);
-    Flag flags[kLanes], some[kBytes / sizeof(Flag)], found = 0;
+    Flag flags[kLanes];
+    uint64_t some[kDoubles], found = 0;
     __builtin_memcpy(some, &any, sizeof(some));
-    for (const Flag flag : some) found |= flag;
+    for (const uint64_t lanes : some) found |= lanes;
     if (found == 0) continue;
     Value lanes[kLanes];
     __builtin_memcpy(flags, kept, sizeof(flags));

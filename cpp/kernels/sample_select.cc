@@ -42,10 +42,13 @@ Value SelectThreshold(std::span<const Value> values, std::span<const float> mass
   auto& mass = scratch->masses;
   auto& bins = scratch->bins;
   size_t n = values.size();
-  keys.resize(n);
+  if (keys.size() < n) keys.resize(n);
   for (size_t i = 0; i < n; ++i) keys[i] = KeyOf(values[i]);
   const bool weighted = !masses.empty();
-  if (weighted) mass.assign(masses.begin(), masses.end());
+  if (weighted) {
+    if (mass.size() < n) mass.resize(n);
+    std::copy(masses.begin(), masses.end(), mass.begin());
+  }
   while (true) {
     uint64_t smallest = keys[0], largest = keys[0];
     for (size_t i = 1; i < n; ++i) {
