@@ -21,7 +21,7 @@ file(GLOB sources ${SOURCE_DIR}/cpp/kernels/apply_*.cc ${SOURCE_DIR}/cpp/kernels
 foreach(name cpu_isa parallel)
   list(APPEND sources ${SOURCE_DIR}/cpp/kernels/${name}.cc)
 endforeach()
-foreach(name apply_cpu cpu_isa parallel philox sample_cpu sample_select)
+foreach(name apply_cpu cpu_isa device_header parallel philox sample_cpu sample_select)
   list(APPEND sources ${SOURCE_DIR}/tests/kernels/${name}_test.cc)
 endforeach()
 list(APPEND sources ${SOURCE_DIR}/cpp/base/thread_pool.cc ${gtest}/src/gtest-all.cc
