@@ -155,6 +155,7 @@ class Deriver {
         Determinise();
         break;
     }
+    if (same_ != nullptr) return same_;
     JoinNeighbours(&bytes_);
     return Publish();
   }
@@ -240,21 +241,52 @@ class Deriver {
     list->resize(n);
   }
 
+  // The bytes that every part reads: the parts' edges are merged, one part after the other.
   void Intersection() {
-    EdgeList all;
-    for (TermId c : t_.children) {
-      const Expansion& e = Part(c);
-      all.insert(all.end(), e.bytes.begin(), e.bytes.end());
+    if (TakeRaw()) return;
+    using Targets = absl::InlinedVector<TermId, 4>;  // one for each part so far
+    struct Piece {
+      uint8_t lo, hi;
+      Targets targets;
+    };
+    absl::InlinedVector<Piece, 8> pieces, next;
+    for (const ByteEdge& e : Part(t_.children[0]).bytes) pieces.push_back({e.lo, e.hi, {e.to}});
+    for (TermId c : t_.children.subspan(1)) {
+      const auto edges = Part(c).bytes;
+      next.clear();
+      for (size_t i = 0, j = 0; i < pieces.size() && j < edges.size();) {
+        const uint8_t lo = std::max(pieces[i].lo, edges[j].lo);
+        const uint8_t hi = std::min(pieces[i].hi, edges[j].hi);
+        if (lo <= hi) {
+          next.push_back({lo, hi, pieces[i].targets});
+          next.back().targets.push_back(edges[j].to);
+        }
+        (pieces[i].hi < edges[j].hi ? i : j) += 1;
+      }
+      std::swap(pieces, next);
     }
-    const size_t parts = t_.children.size();
-    Overlay(all, [&](uint8_t lo, uint8_t hi, std::span<const TermId> targets) {
-      if (targets.size() != parts) return;  // some part reads none of these bytes
-      const TermId to = Boolean(s_.RawAnd(targets));
-      if (to != s_.Nothing()) bytes_.push_back({lo, hi, to});
-    });
+    for (const Piece& piece : pieces) {
+      const TermId to = Boolean(s_.RawAnd(piece.targets));
+      if (to != s_.Nothing()) bytes_.push_back({piece.lo, piece.hi, to});
+    }
+  }
+
+  // The edges from those of RawExpansion, where a search has asked for these.
+  bool TakeRaw() {
+    if (raw_) return false;
+    const auto it = s_.raw_.find(id_.value);
+    if (it == s_.raw_.end()) return false;
+    const Expansion* const raw = it->second;  // a search may add others
+    for (const ByteEdge& e : raw->bytes) {
+      const TermId to = s_.Checked(e.to);
+      if (to != s_.Nothing()) bytes_.push_back({e.lo, e.hi, to});
+    }
+    if (bytes_.size() == raw->bytes.size()) same_ = raw;
+    return true;
   }
 
   void Complement() {
+    if (TakeRaw()) return;
     const Expansion& e = Part(t_.children[0]);
     int next = 0;
     auto gap = [&](int end) {
@@ -300,8 +332,9 @@ class Deriver {
   EdgeList bytes_;
   CallList calls_;
   TokenList tokens_;
-  bool spelled_ = false;  // some part reads a backslash as another spelling
-  bool escapes_ = false;  // some part reads it in its own right
+  bool spelled_ = false;             // some part reads a backslash as another spelling
+  bool escapes_ = false;             // some part reads it in its own right
+  const Expansion* same_ = nullptr;  // the result, where there is such a one already
 };
 
 const Expansion* TermStore::Derive(TermId id, bool raw) { return Deriver(*this, id, raw).Run(); }

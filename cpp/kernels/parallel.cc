@@ -3,10 +3,12 @@
 // Kernels run at the memory's speed, which a few threads use up, and a thread takes some 10 us to
 // wake; so there is one pool for the process, of bounded size, for large calls only. A call that
 // finds the pool taken does its work itself: waiting would not make the memory faster. Example: 64
-// rows of 128,000 float32 on 8 processors are 32 parts, taken by 8 threads.
+// rows of 128,000 float32 on 16 processors are 64 parts, taken by 8 threads.
 // Cost: an atomic exchange, and the pool's where it is used.
 // Tested by tests/kernels/parallel_test.cc.
 #include "kernels/parallel.h"
+
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -31,12 +33,24 @@ int ThreadsOfThisProcess() {
       return threads;
     }
   }
-  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kUseful);
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency() / 2), 1, kUseful);
 }
 
-// Never destroyed: a thread of the user's may be inside a call while the process ends.
+// Whether a call has the pool, and the pool, which only that call may touch. It is never destroyed:
+// a thread of the user's may be inside a call while the process ends.
+std::atomic<bool> taken = false;
+ThreadPool* pool = nullptr;
+
+// A forked process has none of the threads, and makes a pool of its own when it needs one.
+void ForgetPool() {
+  pool = nullptr;
+  taken = false;
+}
+
 ThreadPool& Pool() {
-  static ThreadPool* const pool = new ThreadPool(KernelThreads());
+  static const int registered = pthread_atfork(nullptr, nullptr, ForgetPool);
+  static_cast<void>(registered);
+  if (pool == nullptr) pool = new ThreadPool(KernelThreads());
   return *pool;
 }
 
@@ -48,7 +62,6 @@ int KernelThreads() {
 }
 
 void KernelParts(int64_t parts, int64_t bytes, const std::function<void(int64_t)>& work) {
-  static std::atomic<bool> taken = false;
   if (parts > 1 && bytes >= kParallelBytes && KernelThreads() > 1 && !taken.exchange(true)) {
     Pool().ForEach(static_cast<size_t>(parts), [&](size_t i) { work(static_cast<int64_t>(i)); });
     taken = false;

@@ -7,9 +7,9 @@
 
 namespace grammask::internal {
 
-// How many threads KernelParts may use, the caller's included: the processors that this process may
-// use, at most 16, or what the environment variable GRAMMASK_CPU_THREADS says, from 1 to 256
-// (anything else counts as not set). Read once.
+// How many threads KernelParts may use, the caller's included: half of the processors that this
+// process may use, as for batches of matchers, at most 16; or what the environment variable
+// GRAMMASK_CPU_THREADS says, from 1 to 256 (anything else counts as not set). Read once.
 int KernelThreads();
 
 // Calls work(i) for each i < parts, on several threads where `bytes`, the memory that all parts

@@ -17,7 +17,7 @@ namespace grammask::internal {
 namespace {  // NOLINT(google-build-namespaces): see above
 
 constexpr int kBytes = GRAMMASK_VECTOR_BYTES;
-constexpr int kLanes = 16;      // logits looked at together
+constexpr int64_t kLanes = 16;  // logits looked at together
 constexpr int kBlockWords = 8;  // mask words of a block
 constexpr int kParts = kSampleBlock / kLanes;
 
@@ -28,13 +28,14 @@ constexpr int kParts = kSampleBlock / kLanes;
 using FloatVector = GM_VECTOR(float, kBytes);
 using IntVector = GM_VECTOR(int32_t, kBytes);
 using DoubleVector = GM_VECTOR(double, kBytes);
+using UnsignedVector = GM_VECTOR(uint32_t, kBytes);
 using LongVector = GM_VECTOR(int64_t, kBytes);
 using FloatMemory = GM_MEMORY(float, kBytes);
 using IntMemory = GM_MEMORY(int32_t, kBytes);
 using DoubleMemory = GM_MEMORY(double, kBytes);
 using HalfMemory = GM_MEMORY(uint16_t, kBytes / 2);
 using FloatHalf = GM_VECTOR(float, kBytes / 2);
-constexpr int kFloats = kBytes / 4, kDoubles = kBytes / 8;
+constexpr int64_t kFloats = kBytes / 4, kDoubles = kBytes / 8;
 
 // 16 lanes in vectors of the processor's width.
 struct FloatLanes {
@@ -243,8 +244,9 @@ GM_INLINE FloatVector Exp(FloatVector d) {
   const FloatVector high = kExp6 * r2 + (kExp5 * r + kExp4);
   const FloatVector tail = high * r2 + (kExp3 * r + kExp2);
   const FloatVector e = tail * r2 + (r + 1.0f);
-  const IntVector scaled =
-      reinterpret_cast<IntVector>(e) + (reinterpret_cast<IntVector>(shifted) << 23);
+  // Wraps where d is positive: a refused logit, whose weight is not used.
+  const UnsignedVector scaled =
+      reinterpret_cast<UnsignedVector>(e) + (reinterpret_cast<UnsignedVector>(shifted) << 23);
   return live ? reinterpret_cast<FloatVector>(scaled) : FloatVector{};
 }
 
@@ -351,7 +353,7 @@ int Collect(const SampleRow& row, int64_t b, typename Format::Value floor, int32
     __builtin_memcpy(flags, kept, sizeof(flags));
     __builtin_memcpy(lanes, &x, sizeof(lanes));
     for (int i = 0; i < kLanes; ++i) {
-      columns[count] = begin + part * kLanes + i;
+      columns[count] = begin + static_cast<int32_t>(part * kLanes + i);
       values[count] = lanes[i];
       count += static_cast<int>(flags[i] & 1);
     }

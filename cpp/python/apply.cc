@@ -70,7 +70,8 @@ TensorRoute RouteOf(std::string_view name) {
 py::dict DescribeTensor(py::handle array, const std::string& route) {
   BorrowedTensor tensor(array, "array", RouteOf(route));
   const TensorView& view = tensor.view();
-  constexpr const char* kTypes[] = {"int32", "float16", "bfloat16", "float32", "float64", "other"};
+  constexpr const char* kTypes[] = {"int32",   "float16", "bfloat16", "float32",
+                                    "float64", "other",   "other"};
   const int kept = std::min(view.ndim, 2);
   py::dict result;
   result["address"] = reinterpret_cast<uintptr_t>(view.data);

@@ -21,5 +21,6 @@ PYBIND11_MODULE(_core, m) {
   grammask::python::BindBatchGrammarMatcher(m);
   grammask::python::BindApply(m);
   grammask::python::BindSampling(m);
+  grammask::python::BindCuda(m);
   grammask::python::BindSaving(m);
 }

@@ -36,6 +36,7 @@ from ._core import (
 from ._schema_warning import SchemaWarning
 from .bitmask import (
     allocate_token_bitmask,
+    apply_token_bitmask,
     apply_token_bitmask_inplace,
     get_bitmask_shape,
     reset_token_bitmask,
@@ -74,6 +75,7 @@ __all__ = [
     "TokenizerInfo",
     "VocabType",
     "allocate_token_bitmask",
+    "apply_token_bitmask",
     "apply_token_bitmask_inplace",
     "exception",
     "get_bitmask_shape",

@@ -308,7 +308,18 @@ def apply_token_bitmask_inplace_cpu(
     indices: Optional[Sequence[int]] = None,
     vocab_offset: int = 0,
 ) -> None: ...
+def apply_token_bitmask_cuda(
+    logits: _Array,
+    bitmask: _Array,
+    vocab_size: Optional[int] = None,
+    vocab_offset: int = 0,
+    indices: Any = None,
+    stream: Optional[int] = None,
+    out: Optional[_Array] = None,
+) -> None: ...
 def cpu_isa() -> str: ...
+def cuda_image_size() -> int: ...
+def cuda_prepare(device: int) -> None: ...
 def masked_argmax_cpu(
     logits: _Array,
     bitmask: _Array,
@@ -316,6 +327,16 @@ def masked_argmax_cpu(
     vocab_offset: int = 0,
     indices: Optional[Sequence[int]] = None,
 ) -> Tuple[_Array, _Array]: ...
+def masked_argmax_cuda(
+    logits: _Array,
+    bitmask: _Array,
+    tokens: _Array,
+    values: _Array,
+    vocab_size: Optional[int] = None,
+    vocab_offset: int = 0,
+    indices: Any = None,
+    stream: Optional[int] = None,
+) -> None: ...
 def masked_sample_cpu(
     logits: _Array,
     bitmask: _Array,
@@ -328,6 +349,20 @@ def masked_sample_cpu(
     vocab_size: Optional[int] = None,
     indices: Optional[Sequence[int]] = None,
 ) -> _Array: ...
+def masked_sample_cuda(
+    logits: _Array,
+    bitmask: _Array,
+    tokens: _Array,
+    seed: Any,
+    offset: Any,
+    temperature: Any,
+    top_k: Any,
+    top_p: Any,
+    min_p: Any,
+    vocab_size: Optional[int] = None,
+    indices: Any = None,
+    stream: Optional[int] = None,
+) -> None: ...
 def sampling_parameters(
     rows: int,
     seed: Any,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Optional, Sequence, Tuple, Union
 
-from . import _core
+from . import _core, _cuda
 from .bitmask import _check_devices, _columns, _is_torch_tensor, _refused, _row_tensor
 from .exception import GrammaskError
 
@@ -159,7 +159,7 @@ def masked_sample(
 
 def _in_cpu_memory(logits: Any, bitmask: Any) -> bool:
     if not _is_torch_tensor(logits):
-        return True
+        return _cuda.device_of(logits) is None
     _check_devices(logits, bitmask)
     return bool(logits.device.type == "cpu")
 
@@ -174,7 +174,10 @@ def _like(logits: Any, result: Any) -> Any:
 
 def _device_kernel(name: str, logits: Any) -> Any:
     """This library's kernel of that name for the logits' device, or None: torch operations."""
-    return None
+    if _is_torch_tensor(logits) and not _cuda.can_run(logits):
+        return None
+    _cuda.require(logits)
+    return getattr(_cuda, name)
 
 
 def _masked_rows(

@@ -35,5 +35,7 @@ foreach(source ${sources})
 endforeach()
 execute_process(COMMAND ${CXX} -static -pthread ${objects} -o ${folder}/kernels_test
   COMMAND_ERROR_IS_FATAL ANY)
-execute_process(COMMAND ${QEMU} ${folder}/kernels_test --gtest_brief=1
+# qemu does not let a process that has threads fork and then start others.
+execute_process(
+  COMMAND ${QEMU} ${folder}/kernels_test --gtest_brief=1 --gtest_filter=-KernelParts.AForked*
   COMMAND_ERROR_IS_FATAL ANY)

@@ -3,6 +3,7 @@
 #include "kernels/apply_cpu.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>  // setenv
 
 #include <algorithm>
 #include <cstring>
@@ -16,6 +17,9 @@
 
 namespace grammask::internal {
 namespace {
+
+// Threads, however few processors there are.
+[[maybe_unused]] const int kThreads = setenv("GRAMMASK_CPU_THREADS", "3", /*overwrite=*/0);
 
 struct Format {
   LogitFormat format;

@@ -2,6 +2,9 @@
 #include "kernels/parallel.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>  // setenv
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -9,6 +12,9 @@
 
 namespace grammask::internal {
 namespace {
+
+// Threads, however few processors there are.
+[[maybe_unused]] const int kThreads = setenv("GRAMMASK_CPU_THREADS", "3", /*overwrite=*/0);
 
 TEST(KernelParts, EachPartOnceWhateverTheSize) {
   EXPECT_GE(KernelThreads(), 1);
@@ -37,6 +43,25 @@ TEST(KernelParts, ManyCallersAtOnce) {
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(total, 4 * 50 * 16);
 }
+
+// ThreadSanitizer does not follow a process that has threads through a fork.
+#if !defined(__SANITIZE_THREAD__)
+TEST(KernelParts, AForkedProcessHasThreadsOfItsOwn) {
+  std::atomic<int> before = 0;
+  KernelParts(64, kParallelBytes, [&](int64_t) { ++before; });
+  EXPECT_EQ(before, 64);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    std::atomic<int> done = 0;
+    for (int i = 0; i < 20; ++i) KernelParts(64, kParallelBytes, [&](int64_t) { ++done; });
+    _exit(done == 20 * 64 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+#endif
 
 }  // namespace
 }  // namespace grammask::internal

@@ -3,6 +3,7 @@
 #include "kernels/sample_cpu.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>  // setenv
 
 #include <algorithm>
 #include <bit>
@@ -18,6 +19,9 @@
 
 namespace grammask::internal {
 namespace {
+
+// Threads, however few processors there are.
+[[maybe_unused]] const int kThreads = setenv("GRAMMASK_CPU_THREADS", "3", /*overwrite=*/0);
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr CpuIsa kAllIsas[] = {CpuIsa::kScalar, CpuIsa::kAvx2, CpuIsa::kAvx512, CpuIsa::kNeon};
