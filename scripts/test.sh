@@ -10,7 +10,7 @@ set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
 
-werror=OFF
+export werror=OFF  # scripts/wheel.sh reads it too
 for argument in "$@"; do
   case $argument in
     --werror) werror=ON ;;
@@ -83,6 +83,11 @@ python_tests() {
 
 # shellcheck disable=SC2086
 need_packages $packages_to_test
+if [ "$(uname -m)" = x86_64 ] && may_be_root && command -v apt-get >/dev/null; then
+  # shellcheck disable=SC2086
+  need_packages $packages_to_cross
+fi
+use_ccache
 mkdir -p "$build"
 use_venv
 

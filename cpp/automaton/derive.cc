@@ -155,6 +155,7 @@ class Deriver {
         Determinise();
         break;
     }
+    if (same_ != nullptr) return same_;
     JoinNeighbours(&bytes_);
     return Publish();
   }
@@ -243,6 +244,7 @@ class Deriver {
   // Goes through the edges of all parts side by side, from one run of bytes that all of them read
   // to the next. Most runs lead where another one does: each list of targets is met once.
   void Intersection() {
+    if (TakeRaw()) return;
     const size_t parts = t_.children.size();
     struct Cursor {
       const ByteEdge* edge;
@@ -282,7 +284,22 @@ class Deriver {
     }
   }
 
+  // The edges from those of RawExpansion, where a search has asked for these.
+  bool TakeRaw() {
+    if (raw_) return false;
+    const auto it = s_.raw_.find(id_.value);
+    if (it == s_.raw_.end()) return false;
+    const Expansion* const raw = it->second;  // a search may add others
+    for (const ByteEdge& e : raw->bytes) {
+      const TermId to = s_.Checked(e.to);
+      if (to != s_.Nothing()) bytes_.push_back({e.lo, e.hi, to});
+    }
+    if (bytes_.size() == raw->bytes.size()) same_ = raw;
+    return true;
+  }
+
   void Complement() {
+    if (TakeRaw()) return;
     const Expansion& e = Part(t_.children[0]);
     int next = 0;
     auto gap = [&](int end) {
@@ -328,8 +345,9 @@ class Deriver {
   EdgeList bytes_;
   CallList calls_;
   TokenList tokens_;
-  bool spelled_ = false;  // some part reads a backslash as another spelling
-  bool escapes_ = false;  // some part reads it in its own right
+  bool spelled_ = false;             // some part reads a backslash as another spelling
+  bool escapes_ = false;             // some part reads it in its own right
+  const Expansion* same_ = nullptr;  // the result, where there is such a one already
 };
 
 const Expansion* TermStore::Derive(TermId id, bool raw) { return Deriver(*this, id, raw).Run(); }

@@ -23,13 +23,26 @@
 namespace grammask::internal {
 namespace {
 
-constexpr uint8_t kMatches = 1, kEmptyLanguage = 2, kUndecided = 3;
+// kTooFar: kLooseStates did not tell; more might.
+constexpr uint8_t kMatches = 1, kEmptyLanguage = 2, kUndecided = 3, kTooFar = 4;
+
+// States for which the question without bounds may be asked first, and bounds it may leave out.
+constexpr size_t kLooseStates = 64;
+constexpr int kMostBounds = 4;
 
 }  // namespace
 
 class EmptinessSearch {
  public:
   explicit EmptinessSearch(TermStore& store) : s_(store) {}
+
+  // Whether the kAnd or kNot matches any text; nullopt where `most` states do not tell.
+  std::optional<bool> Within(TermId start, size_t most) {
+    most_ = most;
+    const bool matches = Run(start).has_value();
+    if (gave_up_) return std::nullopt;
+    return matches;
+  }
 
   // The length of the shortest text of `start`, a kAnd or kNot; nullopt when it matches nothing.
   std::optional<uint64_t> Run(TermId start) {
@@ -46,7 +59,12 @@ class EmptinessSearch {
         Settle(top.id, top.cost + *rest);
         return top.cost + *rest;
       }
+      if (most_-- == 0) {
+        gave_up_ = true;
+        return std::nullopt;
+      }
       if (s_.search_left_ == 0) {
+        gave_up_ = true;
         s_.over_budget_ = true;
         // With a budget of its own the question may still be decided another time.
         if (whole_budget) s_.known_[start.value] = kUndecided;
@@ -146,7 +164,7 @@ class EmptinessSearch {
       Term& t = s_.terms_[id.value];
       // A nullable state knows its length, and other threads may be reading it.
       if ((t.kind == TermKind::kAnd || t.kind == TermKind::kNot) && !t.nullable) {
-        if (s_.known_.try_emplace(id.value, kMatches).second) t.min_length = length - visit.cost;
+        if (s_.NowMatches(id)) t.min_length = length - visit.cost;
       }
       if (visit.from == id) return;
       id = visit.from;
@@ -156,29 +174,80 @@ class EmptinessSearch {
   TermStore& s_;
   absl::flat_hash_map<uint32_t, Visit> seen_;
   std::priority_queue<Entry> open_;
+  size_t most_ = SIZE_MAX;
+  bool gave_up_ = false;
 };
+
+// A part of an intersection without the bound of the repeat that it is or ends with, and that
+// bound; the part itself where there is none such.
+TermId TermStore::Unbounded(TermId part, int64_t* bound) {
+  const Term& t = terms_[part.value];
+  const TermId last = t.kind == TermKind::kSequence ? t.children[1] : part;
+  const Term& loop = terms_[last.value];
+  if (loop.kind != TermKind::kRepeat || loop.b == kUnbounded || loop.b == loop.a) return part;
+  *bound = std::min(*bound, loop.b);
+  const TermId loose = Repeat(loop.children[0], loop.a, kUnbounded);
+  return t.kind == TermKind::kSequence ? Sequence(t.children[0], loose) : loose;
+}
+
+// `X{0,40} & P` from `X* & P`, which is one state for all that is left of the 40: where that
+// matches nothing, so does this, and where its shortest text is no longer than the bound, which
+// counts rounds of a byte at least, that is a text of this, too. Nullopt where it is not so.
+std::optional<TermId> TermStore::CheckedWithoutBounds(TermId id) {
+  const Term& t = terms_[id.value];
+  if (t.kind != TermKind::kAnd) return std::nullopt;
+  absl::InlinedVector<TermId, 8> parts;
+  int64_t bound = INT64_MAX;
+  int bounds = 0;
+  for (TermId part : t.children) {
+    parts.push_back(Unbounded(part, &bound));
+    bounds += parts.back() != part;
+  }
+  if (bounds == 0 || bounds > kMostBounds) return std::nullopt;
+  const TermId loose = RawAnd(parts);
+  const Term& l = terms_[loose.value];
+  if ((l.kind == TermKind::kAnd || l.kind == TermKind::kNot) && !l.nullable) {
+    if (!known_.contains(loose.value)) {
+      const auto matches = EmptinessSearch(*this).Within(loose, kLooseStates);
+      if (!matches.has_value()) known_.try_emplace(loose.value, kTooFar);
+    }
+    const uint8_t known = known_[loose.value];
+    if (known == kEmptyLanguage) return Nothing();
+    if (known != kMatches) return std::nullopt;
+  }
+  if (loose == Nothing()) return loose;
+  if (terms_[loose.value].min_length > static_cast<uint64_t>(bound)) return std::nullopt;
+  return Vouched(id, terms_[loose.value].min_length);
+}
+
+bool TermStore::NowMatches(TermId id) {
+  uint8_t& known = known_[id.value];
+  if (known != 0 && known != kTooFar) return false;
+  known = kMatches;
+  return true;
+}
 
 TermId TermStore::Checked(TermId id) {
   const Term& t = terms_[id.value];
   if ((t.kind != TermKind::kAnd && t.kind != TermKind::kNot) || t.nullable) return id;
-  if (auto it = known_.find(id.value); it != known_.end()) {
+  if (auto it = known_.find(id.value); it != known_.end() && it->second != kTooFar) {
     over_budget_ |= it->second == kUndecided;  // asked in vain before
     return it->second == kEmptyLanguage ? Nothing() : id;
   }
   // A question that comes up within another shares its budget.
   if (!building_ && searches_ == 0) search_left_ = limits_.max_regular_states;
   ++searches_;
-  const bool matches = EmptinessSearch(*this).Run(id).has_value();
+  std::optional<TermId> checked = CheckedWithoutBounds(id);
+  if (!checked.has_value()) checked = EmptinessSearch(*this).Run(id) ? id : Nothing();
   --searches_;
-  return matches ? id : Nothing();
+  return *checked;
 }
 
 TermId TermStore::Vouched(TermId id, uint64_t min_length) {
   Term& t = terms_[id.value];
   if ((t.kind != TermKind::kAnd && t.kind != TermKind::kNot) || t.nullable) return id;
-  const auto [it, added] = known_.try_emplace(id.value, kMatches);
-  if (added) t.min_length = std::clamp(min_length, t.min_length, kMaxLength);
-  return it->second == kEmptyLanguage ? Nothing() : id;
+  if (NowMatches(id)) t.min_length = std::clamp(min_length, t.min_length, kMaxLength);
+  return known_[id.value] == kEmptyLanguage ? Nothing() : id;
 }
 
 }  // namespace grammask::internal

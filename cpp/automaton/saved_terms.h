@@ -50,8 +50,8 @@ class TermWriter {
  public:
   explicit TermWriter(TermStore* store);
   // The number of `term` among the terms written; it and what it is made of are added where they
-  // are missing. nullopt for the few that a file cannot hold: states in lists of distinct values and
-  // in words.
+  // are missing. nullopt for the few that a file cannot hold: states in lists of distinct values
+  // and in words.
   std::optional<uint32_t> Add(TermId term);
   uint32_t count() const { return count_; }
   const std::string& bytes() const { return out_.bytes(); }

@@ -277,6 +277,9 @@ class TermStore {
   TermId RawNot(TermId part);
   TermId Checked(TermId boolean);  // itself, or Nothing() when it matches no text
   TermId Vouched(TermId boolean, uint64_t min_length);
+  bool NowMatches(TermId id);  // notes that; false where the answer was known
+  std::optional<TermId> CheckedWithoutBounds(TermId id);
+  TermId Unbounded(TermId part, int64_t* bound);
   const Expansion* Derive(TermId id, bool raw);
   const Expansion* RawExpansion(TermId id);
   TermId HexTerm(std::span<const std::pair<uint32_t, uint32_t>> ranges, int digits);
@@ -317,8 +320,8 @@ class TermStore {
   std::unique_ptr<MemberTable> members_;
   std::unique_ptr<WordTable> words_;
   absl::flat_hash_map<std::string, std::vector<ProcId>> groups_;
-  // kAnd and kNot only: edges whose targets have not been checked; 1 known to match, 2 to match
-  // nothing.
+  // kAnd and kNot only: edges whose targets have not been checked; whether it matches any text, see
+  // emptiness.cc.
   absl::flat_hash_map<uint32_t, const Expansion*> raw_;
   absl::flat_hash_map<uint32_t, uint8_t> known_;
   bool over_budget_ = false, building_ = false;

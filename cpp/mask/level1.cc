@@ -18,6 +18,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "mask/draft.h"
 #include "mask/mask_cache.h"
 
 namespace grammask::internal {
@@ -28,22 +29,14 @@ constexpr uint32_t kMinRun = 8;       // tokens below a node that are a run rath
 constexpr size_t kMinRunTokens = 64;  // tokens of runs that are worth a bitmap
 constexpr uint32_t kReference = 256;  // tokens below a node over which it is not spelled out
 constexpr int kWideLoop = 120;        // first bytes of a class that makes its slice worth having
+constexpr size_t kTrieOverhead = 64;  // bytes that finding a residual trie again takes
 constexpr uint32_t kFewOthers = 8;    // the share of the trie's nodes that others are at most
 
 }  // namespace
 
-struct MaskCache::Draft {
-  std::vector<TokenId> accepted;
-  std::vector<TokenRun> runs;  // accepted as well; ascending
-  const uint32_t* slice = nullptr;
-  std::vector<uint32_t> escapes;                               // nodes of the vocabulary's trie
-  std::vector<std::pair<std::string_view, TokenId>> residues;  // of slices' other tokens
-  WalkScratch scratch;
-  uint64_t reach = UINT64_MAX;  // see Level1
-  uint64_t others_reach = UINT64_MAX;
-  uint64_t deepest = 0;          // node visited at which a token ends or escapes
-  const Level1* made = nullptr;  // instead of all this
-};
+MaskCache::DraftPool::~DraftPool() {
+  for (auto& slot : slots) delete slot.load();
+}
 
 MaskCache::MaskCache(std::shared_ptr<const Vocab> vocab, SetTable* sets,
                      std::shared_ptr<SliceStore> slices)
@@ -161,9 +154,9 @@ const Level1* MaskCache::Make(TermId state) {
     if (const Level1* made = FromWider(state, *wider)) return made;
   }
   {
-    Draft draft;
-    if (TakeSlice(state, &draft)) {
-      return draft.made != nullptr ? draft.made : Store(std::move(draft));
+    const DraftLease draft(&drafts_);
+    if (TakeSlice(state, &*draft)) {
+      return draft->made != nullptr ? draft->made : Store(&*draft);
     }
   }
   // A bound that no token of this state comes near, such as maxLength beside a pattern.
@@ -171,9 +164,9 @@ const Level1* MaskCache::Make(TermId state) {
     const Level1& loose = OfState(loosened->state);
     if (loose.reach <= static_cast<uint64_t>(loosened->bound)) return &loose;
   }
-  Draft draft;
-  WalkState(state, &draft);
-  return Store(std::move(draft));
+  const DraftLease draft(&drafts_);
+  WalkState(state, &*draft);
+  return Store(&*draft);
 }
 
 // Walks a trie from `state` with an unknown context: what it accepts, at which nodes it escapes,
@@ -183,65 +176,54 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
                      std::span<const TokenId> tokens, RootChild&& root_child, Draft* draft) {
   uint64_t reach = 0;
   uint16_t deepest = 0;
-  // The set met last, which in a loop is the same again and again.
-  SetId last;
-  bool escaping = false;
-  uint64_t completion = 0;
-  auto look = [&](SetId set) {
-    if (set == last) return;
-    last = set;
-    const Set& reached = sets_.set(set);
-    escaping = reached.escaping;
-    completion = 0;
-    for (const Item& item : reached.kernel) {
-      if (item.ret == kUnknown) {
-        completion = std::max(completion, terms_.term(item.term).min_length);
-      }
-    }
-  };
+  WalkScratch* const scratch = &draft->scratch;
   auto accept = [&](uint32_t first, uint32_t end) {
+    if (first == end) return;
     draft->accepted.insert(draft->accepted.end(), tokens.begin() + first, tokens.begin() + end);
   };
-  auto visit = [&](uint32_t i, SetId set) {
+  auto visit = [&](uint32_t i, const WalkPlace& at) {
     const TrieNode& node = nodes[i];
-    accept(node.tokens, nodes[i + 1].tokens);
-    look(set);
-    const bool escapes = escaping && !node.leaf;
+    const uint32_t tokens_end = nodes[i + 1].tokens;
+    const bool escapes = at.escaping && !node.leaf;
     if (escapes) draft->escapes.push_back(i);
-    if (escapes || node.tokens < nodes[i + 1].tokens) deepest = std::max(deepest, node.depth);
-    reach = std::max(reach, node.depth + completion);
+    if (escapes || node.tokens < tokens_end) deepest = std::max(deepest, node.depth);
+    reach = std::max(reach, node.depth + at.completion);
+    accept(node.tokens, tokens_end);
   };
   // All below is accepted inside, so that it does not matter where else it might end.
-  auto whole = [&](uint32_t i, SetId set) {
+  auto whole = [&](uint32_t i, const WalkPlace& at) {
     const uint32_t first = nodes[i].tokens, end = nodes[nodes[i].end].tokens;
     if (end - first < kMinRun) {
       accept(first, end);
     } else {
       draft->runs.push_back({first, end});
     }
-    look(set);
     const uint64_t rest_of_character = alphabets->below(i).leads != 0 ? 3 : 0;
-    reach = std::max(reach, alphabets->deepest(i) + completion + rest_of_character);
+    reach = std::max(reach, alphabets->deepest(i) + at.completion + rest_of_character);
   };
   auto inside = [&](uint32_t i, uint64_t rest) {
     accept(nodes[i].tokens, nodes[i + 1].tokens);
     if (nodes[i].tokens < nodes[i + 1].tokens) deepest = std::max(deepest, nodes[i].depth);
     reach = std::max(reach, nodes[i].depth + rest);
   };
+  auto as_set = [&](uint32_t i, const StatePlace& at) {
+    if (at.as_set == SetTable::Dead()) at.as_set = sets_.InUnknownContext(at.id);
+    WalkTrie(SetWalker(&sets_, scratch), nodes, alphabets, i + 1, nodes[i].end, nodes[i].depth,
+             at.as_set, WalkCalls{visit, whole, inside, [](uint32_t, const SetPlace&) {}});
+  };
+  const WalkCalls calls{visit, whole, inside, as_set};
+  StateWalker walker(&terms_, scratch);
   for (const ByteEdge& edge : terms_.Expand(state).bytes) {
-    SetId set;
     for (int b = edge.lo; b <= edge.hi; ++b) {
       const uint32_t child = root_child(static_cast<uint8_t>(b));
       if (child == 0) continue;
-      if (set == SetTable::Dead()) set = sets_.InUnknownContext(edge.to);
-      if (alphabets != nullptr &&
-          draft->scratch.TakesAll(nodes, *alphabets, child, sets_, set, false)) {
-        whole(child, set);
+      StatePlace& at = walker.Of(edge.to);
+      if (alphabets != nullptr && TakesAll(walker, nodes, *alphabets, child, &at, false)) {
+        whole(child, at);
         continue;
       }
-      visit(child, set);
-      WalkTrie(nodes, alphabets, child + 1, nodes[child].end, 1, sets_, set, &draft->scratch, visit,
-               whole, inside);
+      visit(child, at);
+      WalkTrie(walker, nodes, alphabets, child + 1, nodes[child].end, 1, edge.to, calls);
     }
   }
   draft->reach = reach;
@@ -278,6 +260,13 @@ Slice* MaskCache::SliceFor(TermId x) {
   std::lock_guard lock(slice_mutex_);
   auto [it, added] = slices_.try_emplace(x.value);
   if (added) {
+    uint32_t others = 0;  // at the least: nodes whose first byte no X begins with
+    const auto nodes = vocab_->nodes();
+    for (int b = 0; b < 256; ++b) {
+      const uint32_t child = vocab_->root_child(static_cast<uint8_t>(b));
+      if (child != 0 && !first.Has(static_cast<uint8_t>(b))) others += nodes[child].end - child;
+    }
+    if (others * kFewOthers > static_cast<uint32_t>(vocab_->node_count())) return nullptr;
     it->second = slice_store_->Get(*vocab_, &terms_, x);
     if (it->second != nullptr && it->second->others().node_count() * kFewOthers >
                                      static_cast<uint32_t>(vocab_->node_count())) {
@@ -374,16 +363,21 @@ std::vector<uint32_t> MaskCache::BitsOf(const TokenMask& mask) const {
 
 // What escaping tokens leave over: short lists are spelled out into the residual trie, long ones
 // kept as references into the vocabulary's trie. Tokens that the state accepts anyhow need neither.
-void MaskCache::AddEscapes(const Draft& draft, const std::vector<uint32_t>& accepted, Level1* out) {
+void MaskCache::AddEscapes(Draft* draft, Level1* out) {
   const auto nodes = vocab_->nodes();
   const auto tokens = vocab_->trie_tokens();
-  auto is_accepted = [&](TokenId t) { return TestBit(accepted.data(), t); };
+  const uint32_t* const bitmap = out->accepted.bitmap;
+  std::ranges::sort(draft->accepted);  // what the bitmap lacks
+  auto is_accepted = [&](TokenId t) {
+    return (bitmap != nullptr && TestBit(bitmap, t)) ||
+           std::ranges::binary_search(draft->accepted, t);
+  };
   std::vector<std::pair<std::string_view, TokenId>> residues;
-  for (const auto& [text, token] : draft.residues) {
+  for (const auto& [text, token] : draft->residues) {
     if (!is_accepted(token)) residues.push_back({text, token});
   }
   std::vector<uint32_t> references;
-  for (uint32_t i : draft.escapes) {
+  for (uint32_t i : draft->escapes) {
     const uint32_t from = nodes[i + 1].tokens, to = nodes[nodes[i].end].tokens;
     if (to - from > kReference) {
       references.push_back(i);
@@ -394,40 +388,60 @@ void MaskCache::AddEscapes(const Draft& draft, const std::vector<uint32_t>& acce
       residues.push_back({vocab_->bytes(tokens[t]).substr(nodes[i].depth), tokens[t]});
     }
   }
-  auto trie = std::make_unique<TokenTrie>(BuildTokenTrie(std::move(residues)));
-  std::lock_guard lock(mutex_);
-  out->references = memory_.Copy(std::span<const uint32_t>(references));
-  if (trie->empty()) return;
-  bytes_ += trie->memory_bytes();
-  out->residual = trie.get();
-  tries_.push_back(std::move(trie));
+  {
+    std::lock_guard lock(mutex_);
+    out->references = memory_.Copy(std::span<const uint32_t>(references));
+  }
+  if (!residues.empty()) out->residual = TrieOf(std::move(residues));
 }
 
-const Level1* MaskCache::Store(Draft draft) {
+// Many states leave the same over: all numbers of one nesting, say. They share the trie.
+const TokenTrie* MaskCache::TrieOf(std::vector<std::pair<std::string_view, TokenId>> residues) {
+  std::vector<uint64_t> key;  // a token's text and how much of it is left over
+  key.reserve(residues.size());
+  for (const auto& [text, token] : residues) {
+    key.push_back(uint64_t{static_cast<uint32_t>(token)} << 32 | text.size());
+  }
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto it = residual_ids_.find(key); it != residual_ids_.end()) return it->second;
+  }
+  auto trie = std::make_unique<TokenTrie>(BuildTokenTrie(std::move(residues)));
+  std::lock_guard lock(mutex_);
+  const auto [it, added] = residual_ids_.try_emplace(std::move(key), trie.get());
+  if (added) {
+    bytes_ += trie->memory_bytes() + it->first.size() * sizeof(uint64_t) + kTrieOverhead;
+    tries_.push_back(std::move(trie));
+  }
+  return it->second;
+}
+
+const Level1* MaskCache::Store(Draft* draft) {
   Level1 result;
-  result.reach = draft.reach;
-  result.others_reach = draft.others_reach;
+  result.reach = draft->reach;
+  result.others_reach = draft->others_reach;
   std::vector<const uint32_t*> bitmaps;
-  if (draft.slice != nullptr) bitmaps.push_back(draft.slice);
+  if (draft->slice != nullptr) bitmaps.push_back(draft->slice);
   size_t run_tokens = 0;
-  for (const TokenRun& run : draft.runs) run_tokens += run.last - run.first;
+  for (const TokenRun& run : draft->runs) run_tokens += run.last - run.first;
   if (run_tokens >= kMinRunTokens) {
-    bitmaps.push_back(bitmaps_.OfRuns(draft.runs));
+    bitmaps.push_back(bitmaps_.OfRuns(draft->runs));
   } else {
-    for (const TokenRun& run : draft.runs) {
+    for (const TokenRun& run : draft->runs) {
       const auto tokens = vocab_->trie_tokens().subspan(run.first, run.last - run.first);
-      draft.accepted.insert(draft.accepted.end(), tokens.begin(), tokens.end());
+      draft->accepted.insert(draft->accepted.end(), tokens.begin(), tokens.end());
     }
   }
-  if (draft.slice != nullptr && draft.accepted.size() > kMaxList) {
-    result.others = bitmaps_.Intern(BitsOf({nullptr, draft.accepted}));
+  if (draft->slice != nullptr && draft->accepted.size() > kMaxList) {
+    result.others = bitmaps_.Intern(BitsOf({nullptr, draft->accepted}));
     bitmaps.push_back(result.others);
-    draft.accepted.clear();
+    draft->accepted.clear();
   }
-  result.slice = draft.slice;
-  result.accepted = Compact(draft.accepted, bitmaps);
-  if (!draft.escapes.empty() || !draft.residues.empty()) {
-    AddEscapes(draft, BitsOf(result.accepted), &result);
+  result.slice = draft->slice;
+  result.accepted = Compact(draft->accepted, bitmaps);
+  if (draft->accepted.size() > kMaxList) draft->accepted.clear();  // now in the bitmap
+  if (!draft->escapes.empty() || !draft->residues.empty()) {
+    AddEscapes(draft, &result);
   }
   std::lock_guard lock(mutex_);
   auto* stored = new (memory_.Allocate<Level1>(1)) Level1(result);

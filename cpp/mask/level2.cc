@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "mask/draft.h"
 #include "mask/mask_cache.h"
 
 namespace grammask::internal {
@@ -64,18 +65,18 @@ const TokenMask& MaskCache::OfSet(SetId set) {
 // the node can follow, with all of these once.
 template <class Visit>
 void MaskCache::WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit) {
-  WalkScratch scratch;
+  const DraftLease lease(&drafts_);
   auto walk = [&](std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
                   std::span<const TokenId> tokens, uint32_t first, uint32_t end, uint32_t depth) {
     auto some = [&](uint32_t i, SetId set, uint32_t next) {
       visit(i, set, tokens.subspan(nodes[i].tokens, nodes[next].tokens - nodes[i].tokens),
             nodes[i].end);
     };
-    WalkTrie(
-        nodes, alphabets, first, end, depth, sets_, returned, &scratch,
-        [&](uint32_t i, SetId set) { some(i, set, i + 1); },
-        [&](uint32_t i, SetId set) { some(i, set, nodes[i].end); },
-        [&](uint32_t i, uint64_t) { some(i, SetTable::Dead(), i + 1); });
+    WalkTrie(SetWalker(&sets_, &lease->scratch), nodes, alphabets, first, end, depth, returned,
+             WalkCalls{[&](uint32_t i, const SetPlace& at) { some(i, at.id, i + 1); },
+                       [&](uint32_t i, const SetPlace& at) { some(i, at.id, nodes[i].end); },
+                       [&](uint32_t i, uint64_t) { some(i, SetTable::Dead(), i + 1); },
+                       [](uint32_t, const SetPlace&) {}});
   };
   if (level1.residual != nullptr) {
     const TokenTrie& trie = *level1.residual;

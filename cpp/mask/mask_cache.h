@@ -20,6 +20,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -131,6 +132,12 @@ class MaskCache {
 
  private:
   struct Draft;
+  class DraftLease;
+  // Drafts kept for the next masks, for a thread that makes one while it makes another.
+  struct DraftPool {
+    std::atomic<Draft*> slots[2] = {};
+    ~DraftPool();
+  };
 
   const Level1* Make(TermId state);
   template <class RootChild>
@@ -143,8 +150,9 @@ class MaskCache {
   const Level1* FromWider(TermId state, TermId wider);
   bool FindRefused(TermId state, TermId wider, std::vector<TokenId>* refused);
   Slice* SliceFor(TermId x);
-  const Level1* Store(Draft draft);
-  void AddEscapes(const Draft& draft, const std::vector<uint32_t>& accepted, Level1* out);
+  const Level1* Store(Draft* draft);
+  void AddEscapes(Draft* draft, Level1* out);
+  const TokenTrie* TrieOf(std::vector<std::pair<std::string_view, TokenId>> residues);
   const TokenMask* MakeLevel2(SetId set);
   template <class Visit>
   void WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit);
@@ -161,13 +169,15 @@ class MaskCache {
   SetTable& sets_;
   TermStore& terms_;
   const size_t words_;
-  std::mutex mutex_;  // memory_, tries_
+  std::mutex mutex_;  // memory_, tries_, residual_ids_
   BumpArena memory_;
   BitmapStore bitmaps_;
   std::vector<std::unique_ptr<const TokenTrie>> tries_;
+  absl::flat_hash_map<std::vector<uint64_t>, const TokenTrie*> residual_ids_;
   const std::shared_ptr<SliceStore> slice_store_;
   std::mutex slice_mutex_;
   absl::flat_hash_map<uint32_t, std::shared_ptr<Slice>> slices_;  // by x; null for none
+  DraftPool drafts_;
   std::atomic<size_t> count_ = 0, bytes_ = 0;
   std::atomic<size_t> promoted_ = 0;
 };

@@ -1,8 +1,9 @@
-// A parser set to the characters that it can read and be as it was.
+// A place of the parser to the characters that it can read and be as it was.
 //
-// Bytes of one class lead to one set, so a set's loop is read off its classes. Beyond ASCII a
-// character is several bytes: the sets on the way are stepped through, once for all first bytes of
-// a class. Inside a JSON string the loop is every character but `"`, `\` and the controls.
+// Bytes of one class lead to one set, so a set's loop is read off its classes, and a state's off
+// its edges. Beyond ASCII a character is several bytes: the sets on the way are stepped through,
+// once for all first bytes of a class. Inside a JSON string the loop is every character but `"`,
+// `\` and the controls.
 //
 // A counted repeat is a loop as long as its count lasts: [a-z]{0,40} takes any forty letters,
 // whatever else. Beside a pattern the bound is left out (TermStore::Loosen); where the pattern
@@ -13,9 +14,12 @@
 #include "mask/trie_walk.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace grammask::internal {
 namespace {
+
+constexpr size_t kMostRanges = 3;  // of a state that is walked as it is
 
 struct ByteRange {
   uint8_t lo, hi;
@@ -52,31 +56,64 @@ std::span<const ByteRange> After(uint8_t lead) {
   return std::span(kPlain).first(lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3);
 }
 
-void AddLeads(SetTable& sets, SetId set, Alphabet* loop) {
-  const uint16_t* class_of = sets.Body(set).classes->class_of;
-  uint16_t last = 0;
-  std::span<const ByteRange> last_after;
-  bool leads = false;
-  for (int b = 0xC2; b <= 0xF4; ++b) {
-    const uint16_t c = class_of[b];
-    if (c == 0) continue;
-    const auto after = After(static_cast<uint8_t>(b));
-    if (c != last || after.data() != last_after.data() || after.size() != last_after.size()) {
-      const SetId next = sets.Step(set, static_cast<uint8_t>(b));
-      leads = next != SetTable::Dead() && AllLead(sets, next, after, set);
-      last = c;
-      last_after = after;
-    }
-    if (leads) loop->AddLead(static_cast<uint8_t>(b));
+// The same of a state, by its edges.
+bool AllLead(TermStore& terms, TermId from, std::span<const ByteRange> ranges, TermId to) {
+  if (ranges.empty()) return from == to;
+  int next = ranges[0].lo;
+  for (const ByteEdge& e : terms.Expand(from).bytes) {
+    if (e.hi < next) continue;
+    // At most four bytes deep.
+    if (e.lo > next || !AllLead(terms, e.to, ranges.subspan(1), to)) return false;
+    next = e.hi + 1;
+    if (next > ranges[0].hi) return true;
+  }
+  return false;
+}
+
+// The ASCII characters by which `state` leads to itself.
+void AddAscii(TermStore& terms, TermId state, Alphabet* loop) {
+  for (const ByteEdge& e : terms.Expand(state).bytes) {
+    if (e.to != state) continue;
+    for (int b = e.lo; b <= std::min<int>(e.hi, 127); ++b) loop->Add(static_cast<uint8_t>(b));
   }
 }
 
-// The loop of `set` where it has none, but for a count, as in [a-z]{0,40}.
-WalkLoop CountedLoop(SetTable& sets, SetId set, LooseAlphabets* known) {
-  TermStore& terms = sets.terms();
-  const Set& s = sets.set(set);
-  if (s.kernel.size() != 1 || s.captures) return {};
-  const Term& t = terms.term(s.kernel[0].term);
+// Whether all characters that begin with `lead` lead from `state` to itself.
+bool LeadLoops(TermStore& terms, TermId state, uint8_t lead) {
+  const auto edges = terms.Expand(state).bytes;
+  const auto e = std::ranges::lower_bound(edges, lead, {}, &ByteEdge::hi);
+  return e != edges.end() && e->lo <= lead && AllLead(terms, e->to, After(lead), state);
+}
+bool LeadLoops(SetTable& sets, SetId set, uint8_t lead) {
+  const SetId next = sets.Step(set, lead);
+  return next != SetTable::Dead() && AllLead(sets, next, After(lead), set);
+}
+
+// Calls f for the first bytes of `leads` until one does not loop.
+template <class F>
+void ForLeads(uint64_t leads, WalkLoop* loop, F&& f) {
+  for (; leads != 0; leads &= leads - 1) {
+    const auto lead = static_cast<uint8_t>(Alphabet::kFirstLead + std::countr_zero(leads));
+    const uint64_t bit = leads & ~(leads - 1);
+    loop->looked |= bit;
+    if (lead < 0xC2 || lead > 0xF4 || !f(lead)) return;
+    loop->alphabet.leads |= bit;
+  }
+}
+
+void LookAtLooseLeads(TermStore& terms, WalkScratch* scratch, uint64_t leads, WalkLoop* loop) {
+  LooseLeads& known = scratch->loose[loop->loose.value];
+  loop->looked |= known.looked;
+  loop->alphabet.leads |= known.loop;
+  leads &= ~loop->alphabet.leads;
+  if ((leads & known.looked) != 0) return;
+  ForLeads(leads, loop, [&](uint8_t lead) { return LeadLoops(terms, loop->loose, lead); });
+  known = {loop->looked, loop->alphabet.leads};
+}
+
+// The loop of `state` where it has none, but for a count, as in [a-z]{0,40}.
+WalkLoop CountedLoop(TermStore& terms, TermId state) {
+  const Term& t = terms.term(state);
   const bool sequence = t.kind == TermKind::kSequence;
   const Term& head = sequence ? terms.term(t.children[0]) : t;
   WalkLoop loop;
@@ -87,75 +124,133 @@ WalkLoop CountedLoop(SetTable& sets, SetId set, LooseAlphabets* known) {
         loop.alphabet.Add(static_cast<uint8_t>(b));
       }
     }
+    loop.looked = ~uint64_t{0};
     loop.most = static_cast<uint64_t>(head.b);
   } else if (head.kind == TermKind::kAnd) {
-    const auto loosened = terms.Loosen(s.kernel[0].term);
+    const auto loosened = terms.Loosen(state);
     if (!loosened.has_value()) return {};
     const uint64_t rest = terms.term(loosened->state).min_length;
     if (static_cast<uint64_t>(loosened->bound) <= rest) return {};
-    const auto [it, added] = known->try_emplace(loosened->state.value);
-    if (added) {
-      for (const ByteEdge& e : terms.Expand(loosened->state).bytes) {
-        if (e.to != loosened->state) continue;
-        for (int b = e.lo; b <= std::min<int>(e.hi, 127); ++b) {
-          it->second.Add(static_cast<uint8_t>(b));
-        }
-      }
-      if (!it->second.empty()) {
-        AddLeads(sets, sets.InUnknownContext(loosened->state), &it->second);
-      }
-    }
-    loop.alphabet = it->second;
+    AddAscii(terms, loosened->state, &loop.alphabet);
     loop.most = static_cast<uint64_t>(loosened->bound) - rest;
+    loop.loose = loosened->state;
   }
   return loop;
 }
 
 }  // namespace
 
-namespace {
-
-bool SplitText(const TermStore& terms, TermId id, LiteralRun* run) {
-  const Term& t = terms.term(id);
+bool LiteralRun::Split(const TermStore& terms, TermId state) {
+  const Term& t = terms.term(state);
   const bool sequence = t.kind == TermKind::kSequence;
   const Term& head = sequence ? terms.term(t.children[0]) : t;
   if (head.kind != TermKind::kBytes && head.kind != TermKind::kJsonText) return false;
-  run->text = head.text;
-  run->json = head.kind == TermKind::kJsonText;
-  run->read = 0;
-  run->tail = sequence ? t.children[1] : TermStore::Empty();
+  text = head.text;
+  json = head.kind == TermKind::kJsonText;
+  read = 0;
+  tail = sequence ? t.children[1] : TermStore::Empty();
   return true;
 }
 
-}  // namespace
-
-bool LiteralRun::Begin(SetTable& sets, SetId set) {
-  const Set& s = sets.set(set);
-  if (!s.text) return false;
-  const Item& item = s.kernel[0];
-  ret = item.ret;
-  completion = sets.terms().term(item.term).min_length;
-  return SplitText(sets.terms(), item.term, this);
+bool LiteralRun::Begin(const TermStore& terms, TermId state) {
+  completion = terms.term(state).min_length;
+  return Split(terms, state);
 }
 
-bool LiteralRun::Next(SetTable& sets) {
+bool LiteralRun::Next(const TermStore& terms) {
   ++read;
   --completion;
-  return read < text.size() || SplitText(sets.terms(), tail, this);
+  return read < text.size() || Split(terms, tail);
 }
 
-SetId LiteralRun::Here(SetTable& sets) const {
-  TermStore& terms = sets.terms();
-  std::lock_guard lock(terms.mutex());
-  TermId rest = tail;
-  if (read < text.size()) {
-    rest = terms.Sequence(terms.Literal(text.substr(read), json), tail);
+TermId LiteralRun::Rest(TermStore& terms) const {
+  if (read == text.size()) return tail;
+  return terms.Sequence(terms.Literal(text.substr(read), json), tail);
+}
+
+SetId SetWalker::After(const LiteralRun& run, SetId from) {
+  std::lock_guard lock(sets_.terms().mutex());
+  return sets_.OfItem({run.Rest(sets_.terms()), sets_.set(from).kernel[0].ret});
+}
+
+TermId StateWalker::After(const LiteralRun& run, TermId) {
+  if (run.read == run.text.size()) return run.tail;
+  std::lock_guard lock(terms_.mutex());
+  return run.Rest(terms_);
+}
+
+void SetWalker::Meet(SetId id, SetPlace* at) {
+  *at = {};
+  at->id = id;
+  const Set& met = sets_.set(id);
+  at->text = met.text;
+  at->escaping = met.escaping;
+  for (const Item& item : met.kernel) {
+    if (item.ret != kUnknown) continue;
+    at->completion = std::max(at->completion, sets_.terms().term(item.term).min_length);
   }
-  return sets.OfItem({rest, ret});
 }
 
-WalkLoop LoopOf(SetTable& sets, SetId set, bool loops, LooseAlphabets* known) {
-  if (!loops) return CountedLoop(sets, set, known);
+void SetWalker::TakeBody(SetPlace* at) {
+  const SetBody& body = sets_.Body(at->id);
+  at->class_of = body.classes->class_of;
+  at->targets = body.targets;
+  if (body.classes->few.empty()) return;
+  at->few = body.classes->few.data();
+  at->few_end = at->few + body.classes->few.size();
+}
+
+void StateWalker::Meet(TermId id, StatePlace* at) {
+  *at = {};
+  at->id = id;
+  const Term& t = terms_.term(id);
+  at->escaping = t.nullable;
+  at->completion = t.min_length;
+  const Term& head = t.kind == TermKind::kSequence ? terms_.term(t.children[0]) : t;
+  at->text = head.kind == TermKind::kBytes || head.kind == TermKind::kJsonText;
+}
+
+void StateWalker::TakeEdges(StatePlace* at) {
+  const Expansion& e = terms_.Expand(at->id);
+  at->expanded = true;
+  at->open = !e.calls.empty() || e.bytes.size() > kMostRanges;
+  at->edges = e.bytes.data();
+  at->edges_end = at->edges + e.bytes.size();
+  size_t bytes = 0;
+  for (const ByteEdge& edge : e.bytes) bytes += edge.hi - edge.lo + 1u;
+  at->few = bytes <= ClassMap::kFew;
+}
+
+void SetWalker::LookAtLeads(SetPlace* at, uint64_t leads) {
+  if (at->loop.loose != TermStore::Nothing()) {
+    LookAtLooseLeads(sets_.terms(), &scratch_, leads, &at->loop);
+  } else {
+    ForLeads(leads, &at->loop, [&](uint8_t lead) { return LeadLoops(sets_, at->id, lead); });
+  }
+}
+
+void StateWalker::LookAtLeads(StatePlace* at, uint64_t leads) {
+  if (at->loop.loose != TermStore::Nothing()) {
+    LookAtLooseLeads(terms_, &scratch_, leads, &at->loop);
+  } else {
+    ForLeads(leads, &at->loop, [&](uint8_t lead) { return LeadLoops(terms_, at->id, lead); });
+  }
+}
+
+WalkLoop LoopOf(TermStore& terms, TermId state) {
+  WalkLoop loop;
+  AddAscii(terms, state, &loop.alphabet);
+  if (loop.alphabet.empty()) return CountedLoop(terms, state);
+  loop.most = UINT64_MAX;
+  return loop;
+}
+
+WalkLoop LoopOf(SetTable& sets, SetId set, bool loops) {
+  if (!loops) {
+    const Set& s = sets.set(set);
+    if (s.kernel.size() != 1 || s.captures) return {};
+    return CountedLoop(sets.terms(), s.kernel[0].term);
+  }
   const SetBody& body = sets.Body(set);
   WalkLoop loop;
   for (int b = 0; b < 128; ++b) {
@@ -164,7 +259,6 @@ WalkLoop LoopOf(SetTable& sets, SetId set, bool loops, LooseAlphabets* known) {
       loop.alphabet.Add(static_cast<uint8_t>(b));
     }
   }
-  AddLeads(sets, set, &loop.alphabet);
   loop.most = UINT64_MAX;
   return loop;
 }

@@ -4,9 +4,11 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -16,31 +18,32 @@
 
 namespace grammask::internal {
 
-// Characters of which a set can read `most` in any order, and not be dead. (Of a loop without end
-// it is then the same set again.)
+// Characters of which a place can read `most` in any order, and not be dead. (Of a loop without end
+// it is then the same place again.) Of first bytes beyond ASCII only those in `looked` were asked
+// for.
 struct WalkLoop {
   Alphabet alphabet;
+  uint64_t looked = 0;  // as Alphabet::leads
   uint64_t most = 0;
+  TermId loose;  // of a counted loop: the state without its bound; else Nothing()
 };
 
-// The alphabets of loops that counted ones are without their bound, by term.
-using LooseAlphabets = absl::flat_hash_map<uint32_t, Alphabet>;
+// The loop of a set, as far as its ASCII bytes have been stepped, so that it may turn out larger
+// later; `loops`: it is known to lead to itself by some byte.
+WalkLoop LoopOf(SetTable& sets, SetId set, bool loops);
+// The loop of a state.
+WalkLoop LoopOf(TermStore& terms, TermId state);
 
-// The loop of `set`; `loops`: it is known to lead to itself by some byte. As far as its bytes have
-// been stepped, so that it may turn out larger later. `known` is kept between calls.
-WalkLoop LoopOf(SetTable& sets, SetId set, bool loops, LooseAlphabets* known);
-
-// A set of one item that reads a text, byte by byte: which text, and what is then left.
+// A state that reads a text, byte by byte: which text, and what is then left.
 struct LiteralRun {
   std::string_view text;
   bool json;            // as in a JSON string: each character may be spelled in another way
   size_t read = 0;      // bytes of `text`
   TermId tail;          // after the text
-  RetId ret;            // of the item
-  uint64_t completion;  // length of the shortest text that completes the item's term from here
+  uint64_t completion;  // length of the shortest text that completes the state from here
 
-  // False where the set is none such. (A text that is read in a captured value is not.)
-  bool Begin(SetTable& sets, SetId set);
+  // False where the state is none such.
+  bool Begin(const TermStore& terms, TermId state);
   // The next byte, where it is the only one but for a backslash.
   bool IsPlain() const {
     const auto b = static_cast<uint8_t>(text[read]);
@@ -49,106 +52,318 @@ struct LiteralRun {
   // Whether a backslash may be read instead.
   bool MaySpell() const { return json && (static_cast<uint8_t>(text[read]) & 0xC0) != 0x80; }
   // After a byte: goes on with the tail where that begins with a text, too. False at the end.
-  bool Next(SetTable& sets);
-  // The set at this place.
-  SetId Here(SetTable& sets) const;
+  bool Next(const TermStore& terms);
+  // The state at this place. Lock.
+  TermId Rest(TermStore& terms) const;
+
+ private:
+  bool Split(const TermStore& terms, TermId state);
 };
 
-// What a step from a set reads, kept at hand.
-struct WalkLevel {
+// What walks ask of a place of the parser, a set or a state, kept at hand.
+struct WalkPlace {
+  bool text = false;        // reads a text byte by byte
+  bool escaping = false;    // a state of unknown context may be finished here
+  bool looked = false;      // `loop` is known
+  bool loops = false;       // as that of a place that leads to itself
+  bool open = false;        // a state that is rather walked as a set
+  uint64_t completion = 0;  // in an unknown context: the longest of the items' shortest texts
+  WalkLoop loop;
+};
+struct SetPlace : WalkPlace {
+  SetId id;  // Dead() is none
+  // Of its body; null where that was not asked for.
+  const uint16_t* class_of = nullptr;
+  std::atomic<uint32_t>* targets = nullptr;
+  const uint8_t* few = nullptr;  // the bytes that it reads, where these are few
+  const uint8_t* few_end = nullptr;
+};
+struct StatePlace : WalkPlace {
+  TermId id;              // Nothing() is none
+  mutable SetId as_set;   // that of the state, once known
+  bool expanded = false;  // the rest is known, and `open`
+  const ByteEdge* edges = nullptr;
+  const ByteEdge* edges_end = nullptr;
+  bool few = false;  // its bytes are few
+};
+
+// What a step from a node of the path reads. `children`, of a node with many in a place that reads
+// few bytes: the node's children by byte; these are then looked up, from the next byte on. `end`:
+// where the node's subtree does.
+struct SetLevel {
   const uint16_t* class_of;
   std::atomic<uint32_t>* targets;
-  SetId set;
-  // Of a node with many children in a set that reads few bytes: the children, those bytes from the
-  // next on, and where the node's subtree ends.
+  SetId id;
   const uint32_t* children;
   const uint8_t* next_byte;
   const uint8_t* end_bytes;
   uint32_t end;
 };
+struct StateLevel {
+  const ByteEdge* edge;  // children come in the order of their bytes, and so do edges
+  const ByteEdge* edges_end;
+  TermId id;
+  const uint32_t* children;
+  int next_byte;
+  uint32_t end;
+};
 
-// What is kept between walks: the path, and the loops of sets met lately.
+// Of states without their bounds: first bytes beyond ASCII that were looked at, and those that
+// loop.
+struct LooseLeads {
+  uint64_t looked = 0, loop = 0;
+};
+
+// What is kept between walks of one SetTable: the path, and the places met lately.
 struct WalkScratch {
-  static constexpr size_t kLoops = 64;
-  static constexpr uint32_t kWorthALook = 16;    // nodes below one
-  static constexpr uint32_t kWorthJumping = 64;  // the same
-  static constexpr uint32_t kNoChildren = 0;
-  struct Known {
-    SetId set;
-    bool loops = false;
-    WalkLoop loop;
-  };
-  std::vector<WalkLevel> levels;
-  Known known[kLoops];  // by set id; Dead() is none
-  LooseAlphabets loose;
+  static constexpr size_t kPlaces = 128;
+  std::vector<SetLevel> set_levels;
+  std::vector<StateLevel> state_levels;
+  absl::flat_hash_map<uint32_t, LooseLeads> loose;  // by state
+  SetPlace sets[kPlaces];                           // by id
+  StatePlace states[kPlaces];                       // by id
+};
 
-  // Whether the parser, in `to` at node `i`, takes all that is below; `loops`: it was in `to`
-  // before the last byte, too.
-  bool TakesAll(std::span<const TrieNode> nodes, const TrieAlphabets& alphabets, uint32_t i,
-                SetTable& sets, SetId to, bool loops) {
-    Known& entry = known[to.value % kLoops];
-    const TrieNode& node = nodes[i];
-    if (entry.set != to ||
-        (loops &&
-         (!entry.loops || (node.byte < 0x80 && !entry.loop.alphabet.Contains(node.byte))))) {
-      if (!loops && node.end - i < kWorthALook) return false;
-      entry = {to, loops, LoopOf(sets, to, loops, &loose)};
-    }
-    return alphabets.below(i).IsWithin(entry.loop.alphabet) &&
-           alphabets.deepest(i) - node.depth <= entry.loop.most;
+// How the walk moves between sets of items.
+class SetWalker {
+ public:
+  using Id = SetId;
+  using Place = SetPlace;
+  using Level = SetLevel;
+  SetWalker(SetTable* sets, WalkScratch* scratch) : sets_(*sets), scratch_(*scratch) {}
+
+  static bool IsDead(SetId id) { return id == SetTable::Dead(); }
+  std::vector<Level>& levels() { return scratch_.set_levels; }
+  Place& Of(SetId id) {
+    Place& at = scratch_.sets[id.value % WalkScratch::kPlaces];
+    if (at.id != id) [[unlikely]]
+      Meet(id, &at);
+    return at;
   }
+  // Whether Loop() may tell more than is known of a place that `byte` has led to.
+  static bool NeedsLook(const Place& at, bool loops, uint8_t byte) {
+    return loops ? !at.loops || (byte < 0x80 && !at.loop.alphabet.Contains(byte)) : !at.looked;
+  }
+  WalkLoop Loop(SetId id, bool loops) { return LoopOf(sets_, id, loops); }
+  // Looks at characters that begin with one of `leads`.
+  void LookAtLeads(Place* at, uint64_t leads);
+
+  // What is asked of a place that is entered.
+  void Need(Place* at) {
+    if (at->class_of == nullptr) [[unlikely]]
+      TakeBody(at);
+  }
+  static void Enter(const Place* at, uint32_t end, Level* level) {
+    level->class_of = at->class_of;
+    level->targets = at->targets;
+    level->id = at->id;
+    level->children = nullptr;
+    level->end = end;
+  }
+  static bool ReadsFew(const Place& at) { return at.few != nullptr; }
+  static void LookUp(const Place& at, const uint32_t* children, Level* level) {
+    level->children = children;
+    level->next_byte = at.few;
+    level->end_bytes = at.few_end;
+  }
+  // The next child that exists; 0 for none.
+  static uint32_t NextChild(Level* level) {
+    while (level->next_byte != level->end_bytes) {
+      const uint32_t child = level->children[*level->next_byte++];
+      if (child != 0) return child;
+    }
+    return 0;
+  }
+  // Where `byte` leads.
+  Id Step(Level* level, uint8_t byte) {
+    const uint16_t c = level->class_of[byte];
+    if (c == 0) return SetTable::Dead();
+    const uint32_t to = level->targets[c - 1].load(std::memory_order_acquire);
+    if (to == SetTable::kNotYet) [[unlikely]]
+      return sets_.Step(level->id, byte);
+    return SetId(to);
+  }
+  // Whether no byte from the last one on leads anywhere.
+  static bool Exhausted(const Level&) { return false; }
+
+  const TermStore& terms() const { return sets_.terms(); }
+  TermId StateOf(SetId id) const { return sets_.set(id).kernel[0].term; }
+  // The set where a text is read up to the run's place; `from`: where it began.
+  SetId After(const LiteralRun& run, SetId from);
+
+ private:
+  void Meet(SetId id, Place* at);
+  void TakeBody(Place* at);
+
+  SetTable& sets_;
+  WalkScratch& scratch_;
+};
+
+// How it moves between states alone, in an unknown context: what a state reads needs no set as long
+// as it calls no procedure. Most sets would be of a few bytes, and met in one mask only. A state
+// that reads many ranges is left to sets all the same: these look a byte up instead of searching
+// it.
+class StateWalker {
+ public:
+  using Id = TermId;
+  using Place = StatePlace;
+  using Level = StateLevel;
+  StateWalker(TermStore* terms, WalkScratch* scratch) : terms_(*terms), scratch_(*scratch) {}
+
+  static bool IsDead(TermId id) { return id == TermStore::Nothing(); }
+  std::vector<Level>& levels() { return scratch_.state_levels; }
+  Place& Of(TermId id) {
+    Place& at = scratch_.states[id.value % WalkScratch::kPlaces];
+    if (at.id != id) [[unlikely]]
+      Meet(id, &at);
+    return at;
+  }
+  static bool NeedsLook(const Place& at, bool, uint8_t) { return !at.looked; }
+  WalkLoop Loop(TermId id, bool) { return Of(id).text ? WalkLoop() : LoopOf(terms_, id); }
+  void LookAtLeads(Place* at, uint64_t leads);
+
+  void Need(Place* at) {
+    if (!at->expanded) [[unlikely]]
+      TakeEdges(at);
+  }
+  static void Enter(const Place* at, uint32_t end, Level* level) {
+    *level = {at->edges, at->edges_end, at->id, nullptr, -1, end};
+  }
+  static bool ReadsFew(const Place& at) { return at.few; }
+  static void LookUp(const Place&, const uint32_t* children, Level* level) {
+    level->children = children;
+  }
+  static uint32_t NextChild(Level* level) {
+    for (; level->edge != level->edges_end; ++level->edge) {
+      level->next_byte = std::max<int>(level->next_byte, level->edge->lo);
+      while (level->next_byte <= level->edge->hi) {
+        const uint32_t child = level->children[level->next_byte++];
+        if (child != 0) return child;
+      }
+    }
+    return 0;
+  }
+  static Id Step(Level* level, uint8_t byte) {
+    while (level->edge != level->edges_end && level->edge->hi < byte) ++level->edge;
+    if (Exhausted(*level) || byte < level->edge->lo) return TermStore::Nothing();
+    return level->edge->to;
+  }
+  static bool Exhausted(const Level& level) { return level.edge == level.edges_end; }
+
+  const TermStore& terms() const { return terms_; }
+  static TermId StateOf(TermId id) { return id; }
+  TermId After(const LiteralRun& run, TermId from);
+
+ private:
+  void Meet(TermId id, Place* at);
+  void TakeEdges(Place* at);
+
+  TermStore& terms_;
+  WalkScratch& scratch_;
+};
+
+// Whether the parser, in the place `at` at node `i`, takes all that is below; `loops`: it was in
+// that place before the last byte, too.
+template <class Walker>
+bool TakesAll(Walker& walker, std::span<const TrieNode> nodes, const TrieAlphabets& alphabets,
+              uint32_t i, typename Walker::Place* at, bool loops) {
+  constexpr uint32_t kWorthALook = 16;  // nodes below one
+  const TrieNode& node = nodes[i];
+  if (Walker::NeedsLook(*at, loops, node.byte)) {
+    if (!loops && node.end - i < kWorthALook) return false;
+    at->loop = walker.Loop(at->id, loops);
+    at->looked = true;
+    at->loops = loops;
+  }
+  WalkLoop& loop = at->loop;
+  if (loop.most == 0 || alphabets.deepest(i) - node.depth > loop.most) return false;
+  const Alphabet& below = alphabets.below(i);
+  if (below.other || ((below.low & ~loop.alphabet.low) | (below.high & ~loop.alphabet.high)) != 0) {
+    return false;
+  }
+  const uint64_t missing = below.leads & ~loop.alphabet.leads;
+  if (missing == 0) return true;
+  if ((missing & loop.looked) != 0) return false;
+  walker.LookAtLeads(at, missing);
+  return (missing & ~loop.alphabet.leads) == 0;
+}
+
+// What a walk calls for the nodes that it meets, in preorder:
+//   visit(node, place)       a node that the parser can reach.
+//   whole(node, place)       instead, where the parser is known to be not dead after any text
+//   below;
+//                            the walk goes on after the node's subtree.
+//   inside(node, completion) a node inside a text; completion: the length of the shortest text that
+//                            completes the state from here.
+//   open(node, place)        after visit(), a place that is `open`: the walk goes on after the
+//   node's
+//                            subtree, which is left to the caller.
+template <class Visit, class Whole, class Inside, class Open>
+struct WalkCalls {
+  Visit visit;
+  Whole whole;
+  Inside inside;
+  Open open;
 };
 
 // Walks nodes [first, end) of a preorder trie, all those below node first - 1, of depth `depth`,
-// which leads to the parser state `start`. For each node that the parser can reach it calls
-// visit(index, set), in preorder. A prefix that the parser refuses is skipped with all that begins
-// with it. Where `alphabets` (of this trie) tell that the parser loops on all that is below a node,
-// it calls whole(index, set) for the node instead, and is done with all that begins with it: the
-// parser is not dead after any of these texts. About 4 ns a node tried.
-template <class Visit, class Whole, class Inside>
-void WalkTrie(std::span<const TrieNode> nodes, const TrieAlphabets* alphabets, uint32_t first,
-              uint32_t end, uint32_t depth, SetTable& sets, SetId start, WalkScratch* scratch,
-              Visit&& visit, Whole&& whole, Inside&& inside) {
-  std::vector<WalkLevel>& levels = scratch->levels;
-  auto enter = [&](uint32_t level, SetId set, uint32_t i) {
-    if (level >= levels.size()) levels.resize(level + 16);
-    const SetBody& body = sets.Body(set);
-    WalkLevel& here = levels[level];
-    here.class_of = body.classes->class_of;
-    here.targets = body.targets;
-    here.set = set;
-    here.children = nullptr;
-    if (alphabets == nullptr || nodes[i].end - i < WalkScratch::kWorthJumping) return;
-    const std::span<const uint8_t> few = body.classes->few;
-    if (few.empty()) return;
-    here.children = alphabets->children(i);
-    here.next_byte = few.data();
-    here.end_bytes = few.data() + few.size();
-    here.end = nodes[i].end;
+// which leads to the place `start`. A prefix that the parser refuses is skipped with all that
+// begins with it. `alphabets`: of this trie; null where there are none. About 4 ns a node tried.
+template <class Walker, class Calls>
+void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
+              uint32_t first, uint32_t end, uint32_t depth, typename Walker::Id start,
+              Calls&& calls) {
+  constexpr uint32_t kWorthJumping = 64;  // nodes below one
+  static constexpr uint32_t kNoChildren[256] = {};
+  using Place = typename Walker::Place;
+  using Level = typename Walker::Level;
+  std::vector<Level>& levels = walker.levels();
+  auto level_at = [&](uint32_t i) -> Level& {
+    const size_t level = nodes[i].depth - depth;
+    if (level >= levels.size()) [[unlikely]]
+      levels.resize(level + 16);
+    return levels[level];
+  };
+  // Goes on below node i, in the place `at`; the node to go on with.
+  auto enter = [&](Place& at, uint32_t i) {
+    walker.Need(&at);
+    if (at.open) [[unlikely]] {
+      calls.open(i, at);
+      return nodes[i].end;
+    }
+    Level& level = level_at(i);
+    Walker::Enter(&at, nodes[i].end, &level);
+    if (alphabets != nullptr && nodes[i].end - i >= kWorthJumping && Walker::ReadsFew(at)) {
+      if (const uint32_t* children = alphabets->children(i)) {
+        Walker::LookUp(at, children, &level);
+      }
+    }
+    return i + 1;
   };
   // Nothing more below node i at its level.
-  auto close = [&](uint32_t level, uint32_t i) {
-    if (level >= levels.size()) levels.resize(level + 16);
-    levels[level] = {nullptr, nullptr, SetTable::Dead(), &WalkScratch::kNoChildren,
-                     nullptr, nullptr, nodes[i].end};
+  auto close = [&](uint32_t i) {
+    Level& level = level_at(i);
+    level = {};
+    level.children = kNoChildren;
+    level.end = nodes[i].end;
   };
-  // Goes below node i, where the parser is in `set`; the node to go on with.
-  auto descend = [&](uint32_t i, SetId set) {
+  // Goes below node i in the place `id`, which reads a text; the node to go on with.
+  auto descend = [&](uint32_t i, typename Walker::Id id) {
     const uint32_t top_end = nodes[i].end;
-    LiteralRun run;
-    while (run.Begin(sets, set)) {
+    while (true) {
+      LiteralRun run;
+      if (!walker.Of(id).text || !run.Begin(walker.terms(), walker.StateOf(id))) break;
+      const auto began = id;
       while (true) {
         // At node i, run.read bytes read: the children for its next byte and for a backslash.
-        const uint32_t level = nodes[i].depth - depth;
         const bool spelled = run.MaySpell();
         const auto byte = static_cast<uint8_t>(run.text[run.read]);
         bool plain = run.IsPlain();
         uint32_t child = 0;
         if (plain) {
-          const uint32_t* children =
-              alphabets != nullptr && nodes[i].end - i >= WalkScratch::kWorthJumping
-                  ? alphabets->children(i)
-                  : nullptr;
+          const uint32_t* children = alphabets != nullptr && nodes[i].end - i >= kWorthJumping
+                                         ? alphabets->children(i)
+                                         : nullptr;
           if (children != nullptr) {
             child = children[byte];
             plain = !spelled || children['\\'] == 0;
@@ -160,75 +375,59 @@ void WalkTrie(std::span<const TrieNode> nodes, const TrieAlphabets* alphabets, u
             }
           }
         }
-        if (!plain) {
-          enter(level, run.Here(sets), i);
-          return i + 1;
-        }
-        close(level, i);
+        if (!plain) return enter(walker.Of(walker.After(run, began)), i);
+        close(i);
         if (child == 0) return top_end;
         i = child;
-        if (run.Next(sets)) {
-          inside(i, run.completion);
+        if (run.Next(walker.terms())) {
+          calls.inside(i, run.completion);
           if (nodes[i].leaf) return top_end;
           continue;
         }
-        set = run.Here(sets);
+        id = walker.After(run, began);
         break;
       }
-      if (set == SetTable::Dead()) return top_end;
+      if (Walker::IsDead(id)) return top_end;
+      Place& at = walker.Of(id);
       if (!nodes[i].leaf && alphabets != nullptr &&
-          scratch->TakesAll(nodes, *alphabets, i, sets, set, false)) {
-        whole(i, set);
+          TakesAll(walker, nodes, *alphabets, i, &at, false)) {
+        calls.whole(i, at);
         return top_end;
       }
-      visit(i, set);
+      calls.visit(i, at);
       if (nodes[i].leaf) return top_end;
     }
-    enter(nodes[i].depth - depth, set, i);
-    return i + 1;
+    return enter(walker.Of(id), i);
   };
   if (first >= end) return;
   for (uint32_t i = descend(first - 1, start); i < end;) {
-    const uint32_t level = nodes[i].depth - depth;  // 1 for the children of the prefix
-    WalkLevel& from = levels[level - 1];
+    Level& from = levels[nodes[i].depth - depth - 1];
     if (from.children != nullptr) {
-      uint32_t child = 0;
-      for (; child == 0 && from.next_byte != from.end_bytes; ++from.next_byte) {
-        child = from.children[*from.next_byte];
-      }
-      if (child == 0) {
+      i = Walker::NextChild(&from);
+      if (i == 0) {
         i = from.end;
         continue;
       }
-      i = child;
     }
     const TrieNode& node = nodes[i];
-    const uint16_t c = from.class_of[node.byte];
-    if (c == 0) {
-      i = node.end;
+    const auto to = walker.Step(&from, node.byte);
+    if (Walker::IsDead(to)) {
+      i = Walker::Exhausted(from) ? from.end : node.end;
       continue;
     }
-    uint32_t to = from.targets[c - 1].load(std::memory_order_acquire);
-    if (to == SetTable::kNotYet) [[unlikely]] {
-      to = sets.Step(from.set, node.byte).value;
-    }
-    if (to == 0) {
-      i = node.end;
-      continue;
-    }
+    Place& at = walker.Of(to);
     if (node.leaf) {
-      visit(i, SetId(to));
+      calls.visit(i, at);
       ++i;
       continue;
     }
-    if (alphabets != nullptr &&
-        scratch->TakesAll(nodes, *alphabets, i, sets, SetId(to), to == from.set.value)) {
-      whole(i, SetId(to));
+    if (alphabets != nullptr && TakesAll(walker, nodes, *alphabets, i, &at, to == from.id)) {
+      calls.whole(i, at);
       i = node.end;
       continue;
     }
-    visit(i, SetId(to));
-    i = descend(i, SetId(to));
+    calls.visit(i, at);
+    i = at.text ? descend(i, to) : enter(at, i);
   }
 }
 

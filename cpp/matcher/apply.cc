@@ -4,6 +4,7 @@
 // Nothing is written before all arguments hold, so that a refused call leaves the logits as they
 // were. Example: 2 rows of logits, 1 row of masks and no indices is refused, naming both counts.
 //
+// The same checks serve the samplers (matcher/apply_args.h).
 // Cost: a pass over `indices`, then the kernel's.
 // Tested by tests/matcher/apply_api_test.cc.
 #include <algorithm>
@@ -14,11 +15,11 @@
 #include "base/status.h"
 #include "grammask/grammask.h"
 #include "kernels/apply_cpu.h"
+#include "matcher/apply_args.h"
 
 namespace grammask {
+namespace internal {
 namespace {
-
-using internal::LogitFormat;
 
 Status CheckArray(const char* name, const void* data, int64_t rows, int64_t width, int64_t stride,
                   size_t alignment) {
@@ -63,7 +64,7 @@ Status CheckRows(const ApplyArgs& args) {
 
 }  // namespace
 
-Status ApplyTokenBitmaskInplaceCpu(const ApplyArgs& args) {
+StatusOr<MaskedRows> CheckApplyArgs(const ApplyArgs& args) {
   LogitFormat format = LogitFormat::kFloat32;
   size_t element_bytes = 4;
   switch (args.type) {
@@ -89,6 +90,10 @@ Status ApplyTokenBitmaskInplaceCpu(const ApplyArgs& args) {
     return InvalidArgument("vocab_size is " + std::to_string(args.vocab_size) +
                            "; it must not be negative");
   }
+  if (args.vocab_offset < 0) {
+    return OutOfRange("vocab_offset is " + std::to_string(args.vocab_offset) +
+                      "; it must not be negative");
+  }
   GM_RETURN_IF_ERROR(CheckArray("logits", args.logits, args.logits_rows, args.logits_columns,
                                 args.logits_stride, element_bytes));
   GM_RETURN_IF_ERROR(
@@ -97,18 +102,31 @@ Status ApplyTokenBitmaskInplaceCpu(const ApplyArgs& args) {
 
   // Compared as words first: 32 * mask_words might not fit.
   int64_t columns = std::min(args.vocab_size, args.logits_columns);
-  if (args.mask_words <= columns / 32) columns = args.mask_words * 32;
-  if (columns == 0) return {};
-  const internal::MaskedRows rows{.format = format,
-                                  .logits = args.logits,
-                                  .logits_stride = args.logits_stride,
-                                  .mask = args.mask,
-                                  .mask_stride = args.mask_stride,
-                                  .columns = columns};
-  if (args.indices.empty()) {
-    internal::ApplyMaskToRows(rows, args.logits_rows);
+  if (args.vocab_offset / 32 >= args.mask_words) {
+    columns = 0;
   } else {
-    internal::ApplyMaskToRows(rows, args.indices);
+    const int64_t words = args.mask_words - args.vocab_offset / 32, bit = args.vocab_offset % 32;
+    if (words <= (columns + bit) / 32) columns = std::min(columns, words * 32 - bit);
+  }
+  return MaskedRows{.format = format,
+                    .logits = args.logits,
+                    .logits_stride = args.logits_stride,
+                    .mask = args.mask,
+                    .mask_stride = args.mask_stride,
+                    .columns = columns,
+                    .vocab_offset = args.vocab_offset};
+}
+
+}  // namespace internal
+
+Status ApplyTokenBitmaskInplaceCpu(const ApplyArgs& args) {
+  GM_ASSIGN_OR_RETURN(const internal::MaskedRows rows, internal::CheckApplyArgs(args));
+  GM_ASSIGN_OR_RETURN(const internal::CpuIsa isa, internal::ChosenCpuIsa());
+  if (rows.columns == 0) return {};
+  if (args.indices.empty()) {
+    internal::ApplyMaskToRows(rows, args.logits_rows, isa);
+  } else {
+    internal::ApplyMaskToRows(rows, args.indices, isa);
   }
   return {};
 }

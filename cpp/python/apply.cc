@@ -16,6 +16,7 @@
 #include "python/bindings.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/masked_args.h"
 #include "python/tensor_view.h"
 
 namespace py = pybind11;
@@ -45,42 +46,13 @@ Rows RowsOf(const TensorView& view, const char* name) {
 }
 
 void ApplyCpu(py::handle logits, py::handle bitmask, std::optional<int64_t> vocab_size,
-              py::handle indices) {
-  BorrowedTensor logits_tensor(logits, "logits"), mask_tensor(bitmask, "bitmask");
-  const std::optional<LogitsType> type = LogitsTypeOf(logits_tensor.view().type);
-  if (!type) RaiseArgument("logits must be of float32, float16, bfloat16 or float64");
-  if (mask_tensor.view().type != ElementType::kInt32) RaiseArgument("bitmask must be of int32");
-  if (!logits_tensor.view().writable) RaiseArgument("logits are read-only");
-  const Rows logits_rows = RowsOf(logits_tensor.view(), "logits");
-  const Rows mask_rows = RowsOf(mask_tensor.view(), "bitmask");
-  std::vector<int32_t> rows;
-  if (!indices.is_none()) {
-    rows = Int32List(indices, "indices");
-    if (rows.empty()) return;  // no rows; to the C++ call it would mean all of them
-  }
-  ApplyArgs args;
-  args.logits = logits_tensor.view().data;
-  args.type = *type;
-  args.logits_rows = logits_rows.rows;
-  args.logits_columns = logits_rows.columns;
-  args.logits_stride = logits_rows.stride;
-  args.mask = static_cast<const int32_t*>(mask_tensor.view().data);
-  args.mask_rows = mask_rows.rows;
-  args.mask_words = mask_rows.columns;
-  args.mask_stride = mask_rows.stride;
-  args.vocab_size = vocab_size.value_or(std::min(logits_rows.columns, mask_rows.columns * 32));
-  args.indices = rows;
-  if (args.vocab_size < 0 || args.vocab_size > args.logits_columns ||
-      args.vocab_size > args.mask_words * 32) {
-    Raise(OutOfRange("vocab_size is " + std::to_string(args.vocab_size) + ", but logits have " +
-                     std::to_string(args.logits_columns) + " columns and the bitmask covers " +
-                     std::to_string(args.mask_words * 32) + " tokens"),
-          Source::kArgument);
-  }
+              py::handle indices, int64_t vocab_offset) {
+  const MaskedArgs masked(logits, bitmask, vocab_size, vocab_offset, indices, /*writes=*/true);
+  if (masked.no_rows()) return;
   Status status;
   {
     py::gil_scoped_release release;
-    status = ApplyTokenBitmaskInplaceCpu(args);
+    status = ApplyTokenBitmaskInplaceCpu(masked.args());
   }
   RaiseIfError(status);
 }
@@ -98,7 +70,8 @@ TensorRoute RouteOf(std::string_view name) {
 py::dict DescribeTensor(py::handle array, const std::string& route) {
   BorrowedTensor tensor(array, "array", RouteOf(route));
   const TensorView& view = tensor.view();
-  constexpr const char* kTypes[] = {"int32", "float16", "bfloat16", "float32", "float64", "other"};
+  constexpr const char* kTypes[] = {"int32",   "float16", "bfloat16", "float32",
+                                    "float64", "other",   "other"};
   const int kept = std::min(view.ndim, 2);
   py::dict result;
   result["address"] = reinterpret_cast<uintptr_t>(view.data);
@@ -114,10 +87,50 @@ py::dict DescribeTensor(py::handle array, const std::string& route) {
 
 }  // namespace
 
+MaskedArgs::MaskedArgs(py::handle logits, py::handle bitmask, std::optional<int64_t> vocab_size,
+                       int64_t vocab_offset, py::handle indices, bool writes)
+    : logits_(logits, "logits"), mask_(bitmask, "bitmask") {
+  const std::optional<LogitsType> type = LogitsTypeOf(logits_.view().type);
+  if (!type) RaiseArgument("logits must be of float32, float16, bfloat16 or float64");
+  if (mask_.view().type != ElementType::kInt32) RaiseArgument("bitmask must be of int32");
+  if (writes && !logits_.view().writable) RaiseArgument("logits are read-only");
+  const Rows logits_rows = RowsOf(logits_.view(), "logits");
+  const Rows mask_rows = RowsOf(mask_.view(), "bitmask");
+  if (!indices.is_none()) indices_ = Int32List(indices, "indices");
+  args_.logits = logits_.view().data;
+  args_.type = *type;
+  args_.logits_rows = logits_rows.rows;
+  args_.logits_columns = logits_rows.columns;
+  args_.logits_stride = logits_rows.stride;
+  args_.mask = static_cast<const int32_t*>(mask_.view().data);
+  args_.mask_rows = mask_rows.rows;
+  args_.mask_words = mask_rows.columns;
+  args_.mask_stride = mask_rows.stride;
+  if (indices_) args_.indices = *indices_;
+  if (vocab_offset < 0) {
+    Raise(
+        OutOfRange("vocab_offset is " + std::to_string(vocab_offset) + "; it must not be negative"),
+        Source::kArgument);
+  }
+  args_.vocab_offset = vocab_offset;
+  const int64_t covered = std::max(args_.mask_words * 32 - vocab_offset, int64_t{0});
+  args_.vocab_size = vocab_size.value_or(std::min(logits_rows.columns, covered));
+  if (args_.vocab_size < 0 || args_.vocab_size > args_.logits_columns ||
+      args_.vocab_size > covered) {
+    Raise(OutOfRange("vocab_size is " + std::to_string(args_.vocab_size) + ", but logits have " +
+                     std::to_string(args_.logits_columns) + " columns and the bitmask covers " +
+                     std::to_string(covered) + " tokens" +
+                     (vocab_offset > 0 ? " from " + std::to_string(vocab_offset) + " on" : "")),
+          Source::kArgument);
+  }
+}
+
 void BindApply(py::module_& m) {
-  m.def("apply_token_bitmask_inplace_cpu", &ApplyCpu, py::arg("logits"), py::arg("bitmask"),
-        py::arg("vocab_size") = py::none(), py::arg("indices") = py::none(),
-        R"(apply_token_bitmask_inplace_cpu(logits, bitmask, vocab_size=None, indices=None)
+  m.def(
+      "apply_token_bitmask_inplace_cpu", &ApplyCpu, py::arg("logits"), py::arg("bitmask"),
+      py::arg("vocab_size") = py::none(), py::arg("indices") = py::none(),
+      py::arg("vocab_offset") = 0,
+      R"(apply_token_bitmask_inplace_cpu(logits, bitmask, vocab_size=None, indices=None, vocab_offset=0)
 --
 
 Sets refused logits to minus infinity, in place. See grammask.apply_token_bitmask_inplace.)");

@@ -20,6 +20,7 @@
 #include "python/convert.h"
 #include "python/errors.h"
 #include "python/matcher_object.h"
+#include "python/step_runner.h"
 #include "python/tensor_view.h"
 
 namespace py = pybind11;
@@ -215,6 +216,7 @@ Writes the mask of matchers[i] to row indices[i] of bitmask (row i where indices
 as for GrammarMatcher.fill_next_token_bitmask. Raises GrammaskError, before anything is written, for
 a row that does not exist or is named twice, a terminated matcher, or an unsuitable bitmask.)");
   BindStatic(type);
+  BindStepRunner(m);
 }
 
 }  // namespace grammask::python

@@ -13,6 +13,8 @@ void BindGrammarCompiler(pybind11::module_& m);
 void BindGrammarMatcher(pybind11::module_& m);
 void BindBatchGrammarMatcher(pybind11::module_& m);
 void BindApply(pybind11::module_& m);
+void BindSampling(pybind11::module_& m);
+void BindCuda(pybind11::module_& m);
 void BindSaving(pybind11::module_& m);  // methods of types bound before
 
 // Makes `type` appear as grammask.<name>, where users import it from.

@@ -9,7 +9,7 @@ namespace grammask::python::dlpack {
 
 inline constexpr uint32_t kMajorVersion = 1;
 
-enum DeviceType : int32_t { kCpu = 1, kCudaHost = 3, kRocmHost = 11 };
+enum DeviceType : int32_t { kCpu = 1, kCuda = 2, kCudaHost = 3, kRocmHost = 11, kCudaManaged = 13 };
 enum TypeCode : uint8_t { kInt = 0, kFloat = 2, kBfloat = 4 };
 inline constexpr uint64_t kReadOnly = 1;  // a flag of ManagedTensorVersioned
 
@@ -54,8 +54,8 @@ struct ExchangeApi {
   void (*allocate)();
   void (*managed_from_object)();
   void (*managed_to_object)();
-  int (*view)(void* object, Tensor* out);  // may be null
-  void (*current_stream)();
+  int (*view)(void* object, Tensor* out);                                     // may be null
+  int (*current_stream)(int32_t device_type, int32_t device_id, void** out);  // may be null
 };
 
 }  // namespace grammask::python::dlpack

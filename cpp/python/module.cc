@@ -20,5 +20,7 @@ PYBIND11_MODULE(_core, m) {
   grammask::python::BindGrammarMatcher(m);
   grammask::python::BindBatchGrammarMatcher(m);
   grammask::python::BindApply(m);
+  grammask::python::BindSampling(m);
+  grammask::python::BindCuda(m);
   grammask::python::BindSaving(m);
 }

@@ -30,6 +30,7 @@ int64_t ElementSize(ElementType type) {
     case ElementType::kBFloat16:
       return 2;
     case ElementType::kFloat64:
+    case ElementType::kInt64:
       return 8;
     default:
       return 4;
@@ -108,7 +109,9 @@ ElementType DlpackElementType(const dlpack::Tensor& tensor) {
   const int bits = tensor.type_bits;
   switch (tensor.type_code) {
     case dlpack::kInt:
-      return bits == 32 ? ElementType::kInt32 : ElementType::kOther;
+      return bits == 32   ? ElementType::kInt32
+             : bits == 64 ? ElementType::kInt64
+                          : ElementType::kOther;
     case dlpack::kBfloat:
       return bits == 16 ? ElementType::kBFloat16 : ElementType::kOther;
     case dlpack::kFloat:
@@ -130,6 +133,8 @@ void SetFromDlpack(const dlpack::Tensor& tensor, TensorView* view) {
   view->type = DlpackElementType(tensor);
   view->ndim = tensor.ndim;
   view->on_cpu = IsCpuDevice(tensor.device_type);
+  view->device_type = tensor.device_type;
+  view->device_id = tensor.device_id;
   view->writable = true;
   const int kept = tensor.ndim < 2 ? tensor.ndim : 2;
   for (int i = 0; i < kept; ++i) {
@@ -153,6 +158,7 @@ void SetFromDlpack(const dlpack::Tensor& tensor, TensorView* view) {
 struct {
   PyTypeObject* type = nullptr;
   int (*view)(void*, dlpack::Tensor*) = nullptr;
+  int (*current_stream)(int32_t, int32_t, void**) = nullptr;
 } exchange;
 
 bool FindExchangeApi(PyTypeObject* type) {
@@ -172,6 +178,7 @@ bool FindExchangeApi(PyTypeObject* type) {
   Py_INCREF(capsule.ptr());  // keeps the table
   exchange.type = type;
   exchange.view = api->view;
+  exchange.current_stream = api->current_stream;
   return true;
 }
 
@@ -188,7 +195,7 @@ bool FromExchangeApi(py::handle object, TensorView* view) {
 
 struct TorchNames {
   PyObject* tensor_type;
-  PyObject *int32, *float16, *bfloat16, *float32, *float64;
+  PyObject *int32, *float16, *bfloat16, *float32, *float64, *int64;
 };
 
 // Names of the loaded torch module; null where torch is not loaded.
@@ -198,8 +205,8 @@ const TorchNames* LoadedTorch() {
   py::object torch = py::module_::import("sys").attr("modules").attr("get")("torch");
   if (torch.is_none() || !py::hasattr(torch, "Tensor")) return nullptr;
   auto get = [&](const char* name) { return torch.attr(name).cast<py::object>().release().ptr(); };
-  names = new TorchNames{get("Tensor"),   get("int32"),   get("float16"),
-                         get("bfloat16"), get("float32"), get("float64")};
+  names = new TorchNames{get("Tensor"),  get("int32"),   get("float16"), get("bfloat16"),
+                         get("float32"), get("float64"), get("int64")};
   return names;
 }
 
@@ -209,6 +216,7 @@ ElementType TorchElementType(const TorchNames& torch, PyObject* dtype) {
   if (dtype == torch.bfloat16) return ElementType::kBFloat16;
   if (dtype == torch.float16) return ElementType::kFloat16;
   if (dtype == torch.float64) return ElementType::kFloat64;
+  if (dtype == torch.int64) return ElementType::kInt64;
   return ElementType::kOther;
 }
 
@@ -238,7 +246,11 @@ bool FromTorch(py::handle object, TensorView* view) {
   py::object sizes = Attribute(object, shape);
   view->ndim = static_cast<int>(PyTuple_GET_SIZE(sizes.ptr()));
   view->writable = true;
-  if (!view->on_cpu) return true;  // the rest is of no use, and may not exist
+  if (!view->on_cpu) {
+    if (!py::cast<bool>(object.attr("is_cuda"))) return true;  // the rest may not exist
+    view->device_type = dlpack::kCuda;
+    view->device_id = py::cast<int32_t>(object.attr("device").attr("index"));
+  }
   py::object strides = CallMethod(object, stride);
   for (int i = 0; i < view->ndim && i < 2; ++i) {
     view->shape[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(sizes.ptr(), i));
@@ -263,8 +275,9 @@ ElementType FormatElementType(const char* format, Py_ssize_t size) {
 
 }  // namespace
 
-BorrowedTensor::BorrowedTensor(py::handle object, const char* what, TensorRoute route) {
-  if (!Find(object, route)) {
+BorrowedTensor::BorrowedTensor(py::handle object, const char* what, TensorRoute route,
+                               std::optional<int64_t> stream) {
+  if (!Find(object, route, stream)) {
     RaiseType(what, "an array or tensor (NumPy, torch, the buffer protocol or DLPack)", object);
   }
 }
@@ -273,13 +286,13 @@ BorrowedTensor::~BorrowedTensor() {
   if (has_buffer_) PyBuffer_Release(&buffer_);
 }
 
-bool BorrowedTensor::Find(py::handle object, TensorRoute route) {
+bool BorrowedTensor::Find(py::handle object, TensorRoute route, std::optional<int64_t> stream) {
   auto takes = [&](TensorRoute one) { return route == TensorRoute::kAuto || route == one; };
   if (takes(TensorRoute::kNumpy) && FromNumpy(object, &view_)) return true;
   if (takes(TensorRoute::kExchangeApi) && FromExchangeApi(object, &view_)) return true;
   if (takes(TensorRoute::kTorch) && FromTorch(object, &view_)) return true;
   if (takes(TensorRoute::kBuffer) && FromBuffer(object)) return true;
-  return takes(TensorRoute::kDlpack) && FromDlpack(object);
+  return takes(TensorRoute::kDlpack) && FromDlpack(object, stream);
 }
 
 bool BorrowedTensor::FromBuffer(py::handle object) {
@@ -306,19 +319,26 @@ bool BorrowedTensor::FromBuffer(py::handle object) {
   return true;
 }
 
-bool BorrowedTensor::FromDlpack(py::handle object) {
+bool BorrowedTensor::FromDlpack(py::handle object, std::optional<int64_t> stream) {
   if (!py::hasattr(object, "__dlpack__") || !py::hasattr(object, "__dlpack_device__")) return false;
   py::tuple device = object.attr("__dlpack_device__")();
-  if (!IsCpuDevice(py::cast<int32_t>(py::int_(device[0])))) {
+  const auto device_type = py::cast<int32_t>(py::int_(device[0]));
+  const bool on_cpu = IsCpuDevice(device_type);
+  const bool on_cuda = device_type == dlpack::kCuda || device_type == dlpack::kCudaManaged;
+  if (!on_cpu && !(on_cuda && stream.has_value())) {
     view_.on_cpu = false;  // asking for a capsule could wait for the device
+    view_.device_type = device_type;
     return true;
   }
+  py::dict options;
+  if (on_cuda) options["stream"] = *stream;
   py::object export_tensor = object.attr("__dlpack__");
   try {
-    capsule_ = export_tensor(py::arg("max_version") = py::make_tuple(dlpack::kMajorVersion, 0));
+    capsule_ =
+        export_tensor(py::arg("max_version") = py::make_tuple(dlpack::kMajorVersion, 0), **options);
   } catch (py::error_already_set& error) {
     if (!error.matches(PyExc_TypeError)) throw;
-    capsule_ = export_tensor();  // a producer of DLPack before 1.0
+    capsule_ = export_tensor(**options);  // a producer of DLPack before 1.0
   }
   if (PyCapsule_IsValid(capsule_.ptr(), "dltensor_versioned")) {
     const auto* managed = static_cast<const dlpack::ManagedTensorVersioned*>(
@@ -334,6 +354,22 @@ bool BorrowedTensor::FromDlpack(py::handle object) {
           ->tensor,
       &view_);
   return true;
+}
+
+std::optional<uintptr_t> CurrentStream(py::handle object, int32_t device_id) {
+  if (Py_TYPE(object.ptr()) == exchange.type && exchange.current_stream != nullptr) {
+    void* stream = nullptr;
+    if (exchange.current_stream(dlpack::kCuda, device_id, &stream) != 0) {
+      throw py::error_already_set();
+    }
+    return reinterpret_cast<uintptr_t>(stream);
+  }
+  const TorchNames* torch = LoadedTorch();
+  if (torch == nullptr || PyObject_IsInstance(object.ptr(), torch->tensor_type) != 1) {
+    return std::nullopt;
+  }
+  py::object current = py::module_::import("torch.cuda").attr("current_stream")(device_id);
+  return py::cast<uintptr_t>(current.attr("cuda_stream"));
 }
 
 MaskRows WritableMaskRows(const TensorView& view, int words) {

@@ -12,7 +12,15 @@
 
 namespace grammask::python {
 
-enum class ElementType : uint8_t { kInt32, kFloat16, kBFloat16, kFloat32, kFloat64, kOther };
+enum class ElementType : uint8_t {
+  kInt32,
+  kFloat16,
+  kBFloat16,
+  kFloat32,
+  kFloat64,
+  kInt64,
+  kOther
+};
 
 // Memory of an array. Only the first two dimensions are described; see `ndim`.
 struct TensorView {
@@ -22,6 +30,8 @@ struct TensorView {
   int64_t shape[2] = {0, 0};
   int64_t strides[2] = {0, 0};  // in elements
   bool on_cpu = false;          // pinned memory counts as CPU memory
+  int32_t device_type = 1;      // of DLPack
+  int32_t device_id = 0;
   bool writable = false;
   bool aligned = true;  // data and strides are multiples of the element's size
 };
@@ -34,7 +44,11 @@ class BorrowedTensor {
  public:
   // TypeError where `object` is no array; BufferError and the like come from its owner.
   // `what` names the argument in messages. Needs the GIL, as does the destructor.
-  BorrowedTensor(pybind11::handle object, const char* what, TensorRoute route = TensorRoute::kAuto);
+  // With `stream` (a CUstream, 1 for the default one) memory on CUDA devices is described too, and
+  // a DLPack producer makes that stream wait for it; without it, such a view has on_cpu false and
+  // maybe no more.
+  BorrowedTensor(pybind11::handle object, const char* what, TensorRoute route = TensorRoute::kAuto,
+                 std::optional<int64_t> stream = std::nullopt);
   ~BorrowedTensor();
   BorrowedTensor(const BorrowedTensor&) = delete;
   BorrowedTensor& operator=(const BorrowedTensor&) = delete;
@@ -42,15 +56,19 @@ class BorrowedTensor {
   const TensorView& view() const { return view_; }
 
  private:
-  bool Find(pybind11::handle object, TensorRoute route);
+  bool Find(pybind11::handle object, TensorRoute route, std::optional<int64_t> stream);
   bool FromBuffer(pybind11::handle object);
-  bool FromDlpack(pybind11::handle object);
+  bool FromDlpack(pybind11::handle object, std::optional<int64_t> stream);
 
   TensorView view_;
   pybind11::object capsule_;
   Py_buffer buffer_{};
   bool has_buffer_ = false;
 };
+
+// The stream that the library of `object`, a tensor on CUDA device `device_id`, works on now;
+// nullopt where it is none that can say.
+std::optional<uintptr_t> CurrentStream(pybind11::handle object, int32_t device_id);
 
 // Rows of a bitmask that may be written: int32, on the CPU, one or two dimensions, each row
 // contiguous and exactly `words` wide. Raises otherwise, before anything is written.

@@ -55,8 +55,10 @@ TrieAlphabets::TrieAlphabets(std::span<const TrieNode> nodes) {
   constexpr uint8_t kBetween = 1, kBroken = 2, kBrokenBelow = 4;
   std::vector<uint8_t> flags(size);
   std::vector<Utf8Place> path(2);
+  lengths_.resize(nodes.back().tokens);
   for (uint32_t i = 0; i < size; ++i) {
     const size_t depth = nodes[i].depth;
+    for (uint32_t t = nodes[i].tokens; t < nodes[i + 1].tokens; ++t) lengths_[t] = nodes[i].depth;
     if (depth >= path.size()) path.resize(2 * depth);
     if (i > 0) path[depth] = Next(path[depth - 1], nodes[i].byte);
     const Utf8Place& at = path[depth];

@@ -46,6 +46,8 @@ class TrieAlphabets {
   const Alphabet& below(uint32_t node) const { return alphabets_[id_[node]]; }
   // The greatest length of a text below `node`, counted from the root.
   uint32_t deepest(uint32_t node) const { return deepest_[node]; }
+  // The length of each text in the trie, by its place in the order of the trie (Trie::tokens).
+  std::span<const uint16_t> lengths() const { return lengths_; }
   // The children of a node that has many, by their bytes (0: none); null for others.
   const uint32_t* children(uint32_t node) const {
     const auto it = wide_.find(node);
@@ -53,7 +55,8 @@ class TrieAlphabets {
   }
   static constexpr uint32_t kManyChildren = 24;
   size_t memory_bytes() const {
-    return alphabets_.capacity() * sizeof(Alphabet) + (id_.capacity() + deepest_.capacity()) * 2 +
+    return alphabets_.capacity() * sizeof(Alphabet) +
+           (id_.capacity() + deepest_.capacity() + lengths_.capacity()) * 2 +
            children_.capacity() * 4 + wide_.capacity() * 12;
   }
 
@@ -61,6 +64,7 @@ class TrieAlphabets {
   std::vector<Alphabet> alphabets_;
   std::vector<uint16_t> id_;       // by node, an index of alphabets_
   std::vector<uint16_t> deepest_;  // by node
+  std::vector<uint16_t> lengths_;  // by token
   std::vector<uint32_t> children_;
   absl::flat_hash_map<uint32_t, uint32_t> wide_;  // indexes of children_
 };

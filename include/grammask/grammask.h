@@ -276,6 +276,20 @@ class GrammarMatcher {
   std::unique_ptr<Impl> impl_;
 };
 
+// One text's part in BatchGrammarMatcher::Step, and what came of it.
+struct BatchStep {
+  GrammarMatcher* matcher = nullptr;  // null: no grammar; its rows allow everything
+  std::span<const int32_t> tokens;    // accepted first, in order
+  std::span<const int32_t> drafts;    // then tried in order, with a mask after each, and taken back
+  int64_t row = 0;                    // of the mask, before any draft; 1 + drafts.size() in all
+
+  int accepted = 0;         // of tokens; those after the end of the text are not looked at
+  int drafts_accepted = 0;  // up to the first that is refused, or ends the text
+  int rows_filled = 0;      // with masks, from `row` on; those after them allow everything
+  bool terminated = false;  // after the tokens; such a text has no masks
+  Status status;            // kFailedPrecondition where a token was refused: no masks either
+};
+
 // Fills and advances many matchers on a pool of threads that lives as long as this object.
 // Results do not depend on the number of threads. A matcher may stand in a call only once.
 class BatchGrammarMatcher {
@@ -287,6 +301,12 @@ class BatchGrammarMatcher {
   Status FillNextTokenBitmask(std::span<GrammarMatcher* const> matchers, int32_t* mask,
                               int64_t rows, int64_t row_words, int64_t stride_words,
                               std::span<const int32_t> indices = {});
+  // A decoding step of many texts: accepts tokens and fills masks, those after drafts too. What
+  // goes wrong with one text is told in its status. An error of the call is found before anything
+  // is done: a row that does not exist or is named twice, a matcher that stands there twice or has
+  // another number of words.
+  Status Step(std::span<BatchStep> steps, int32_t* mask, int64_t rows, int64_t row_words,
+              int64_t stride_words);
   static std::vector<bool> AcceptToken(std::span<GrammarMatcher* const> matchers,
                                        std::span<const int32_t> tokens);
   static std::vector<bool> AcceptString(std::span<GrammarMatcher* const> matchers,
@@ -304,7 +324,8 @@ int GetBitmaskSize(int vocab_size);
 enum class LogitsType { kFloat32, kFloat16, kBFloat16, kFloat64 };
 // Sets logits of refused tokens to minus infinity. Row i of the call is row indices[i] of both
 // arrays (all rows in order where `indices` is empty). Strides count elements. Only the first
-// `vocab_size` columns are touched, and no more than the mask covers.
+// `vocab_size` columns are touched, and no more than the mask covers. Where logits are a shard of
+// the vocabulary, `vocab_offset` is the token of column 0.
 struct ApplyArgs {
   void* logits = nullptr;
   LogitsType type = LogitsType::kFloat32;
@@ -312,9 +333,33 @@ struct ApplyArgs {
   const int32_t* mask = nullptr;
   int64_t mask_rows = 0, mask_words = 0, mask_stride = 0;
   int64_t vocab_size = 0;
+  int64_t vocab_offset = 0;
   std::span<const int32_t> indices;
 };
 Status ApplyTokenBitmaskInplaceCpu(const ApplyArgs& args);
+
+// For each row that `args` names, the allowed token with the largest logit (the lowest of equal
+// ones; never NaN), counted from the vocabulary's start, and its logit; -1 and minus infinity where
+// there is none. The logits are not written. `tokens` and `values` hold one entry a row.
+Status MaskedArgmaxCpu(const ApplyArgs& args, std::span<int64_t> tokens, std::span<float> values);
+
+// How a token is drawn: softmax of logits / temperature over what the mask allows, then top-k (0:
+// off), top-p and min-p, in this order, each keeping what ties with the last one kept. Temperature
+// 0 and top_k 1 take the largest logit. The number that decides comes from Philox4x32-10 with key
+// `seed` and counter (`offset`, row of the logits).
+struct SamplingParameters {
+  uint64_t seed = 0, offset = 0;
+  double temperature = 1;  // at least 0, finite
+  int64_t top_k = 0;       // at least 0
+  double top_p = 1;        // in (0, 1]
+  double min_p = 0;        // in [0, 1]
+};
+// Names the parameter that is out of its range, if any.
+Status CheckSamplingParameters(std::span<const SamplingParameters> parameters);
+// One token drawn for each row, -1 where none has a weight. `parameters`: one entry for all rows,
+// or one a row.
+Status MaskedSampleCpu(const ApplyArgs& args, std::span<const SamplingParameters> parameters,
+                       std::span<int64_t> tokens);
 
 }  // namespace grammask
 

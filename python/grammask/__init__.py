@@ -36,6 +36,7 @@ from ._core import (
 from ._schema_warning import SchemaWarning
 from .bitmask import (
     allocate_token_bitmask,
+    apply_token_bitmask,
     apply_token_bitmask_inplace,
     get_bitmask_shape,
     reset_token_bitmask,
@@ -51,6 +52,7 @@ from .exception import (
     SchemaError,
     TokenizerError,
 )
+from .sampling import masked_argmax, masked_sample, merge_argmax
 
 __version__ = "0.1.0"
 
@@ -73,24 +75,36 @@ __all__ = [
     "TokenizerInfo",
     "VocabType",
     "allocate_token_bitmask",
+    "apply_token_bitmask",
     "apply_token_bitmask_inplace",
     "exception",
     "get_bitmask_shape",
     "get_serialization_version",
+    "masked_argmax",
+    "masked_sample",
+    "merge_argmax",
     "reset_token_bitmask",
 ]
 
 
+_MODULES = {
+    "contrib": ".contrib",
+    "hf": ".contrib.hf",
+    "pipeline": ".pipeline",
+    "testing": ".testing",
+}
+
+
 def __getattr__(name: str) -> Any:
-    # Made on first use, so that importing grammask imports neither torch nor the testing helpers.
+    # Made on first use, so that importing grammask imports neither torch nor what few need.
     if name == "bitmask_dtype":
         from .bitmask import bitmask_dtype as find_dtype
 
         value = find_dtype()
-    elif name == "testing":
+    elif name in _MODULES:
         import importlib
 
-        value = importlib.import_module(".testing", __name__)
+        value = importlib.import_module(_MODULES[name], __name__)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value
@@ -98,4 +112,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> "list[str]":
-    return sorted({*globals(), "bitmask_dtype", "testing"})
+    return sorted({*globals(), "bitmask_dtype", *_MODULES})

@@ -281,12 +281,98 @@ class BatchGrammarMatcher:
         matchers: List[GrammarMatcher], num_tokens: Union[List[int], int] = 1
     ) -> None: ...
 
+# (accepted tokens, accepted drafts, rows filled, terminated, error or None)
+_StepResult = Tuple[int, int, int, bool, Optional[Exception]]
+
+class StepJob:
+    def done(self) -> bool: ...
+    def wait(self, timeout: float = -1.0) -> bool: ...
+    def results(self) -> List[_StepResult]: ...
+    def times(self) -> Tuple[int, int]: ...
+
+class StepRunner:
+    def __init__(self, batch_matcher: BatchGrammarMatcher) -> None: ...
+    def begin(
+        self,
+        matchers: List[Optional[GrammarMatcher]],
+        tokens: Optional[List[Any]],
+        drafts: Optional[List[Any]],
+        rows: List[int],
+        bitmask: _Array,
+    ) -> StepJob: ...
+
 def apply_token_bitmask_inplace_cpu(
     logits: _Array,
     bitmask: _Array,
     vocab_size: Optional[int] = None,
     indices: Optional[Sequence[int]] = None,
+    vocab_offset: int = 0,
 ) -> None: ...
+def apply_token_bitmask_cuda(
+    logits: _Array,
+    bitmask: _Array,
+    vocab_size: Optional[int] = None,
+    vocab_offset: int = 0,
+    indices: Any = None,
+    stream: Optional[int] = None,
+    out: Optional[_Array] = None,
+) -> None: ...
+def cpu_isa() -> str: ...
+def cuda_image_size() -> int: ...
+def cuda_prepare(device: int) -> None: ...
+def masked_argmax_cpu(
+    logits: _Array,
+    bitmask: _Array,
+    vocab_size: Optional[int] = None,
+    vocab_offset: int = 0,
+    indices: Optional[Sequence[int]] = None,
+) -> Tuple[_Array, _Array]: ...
+def masked_argmax_cuda(
+    logits: _Array,
+    bitmask: _Array,
+    tokens: _Array,
+    values: _Array,
+    vocab_size: Optional[int] = None,
+    vocab_offset: int = 0,
+    indices: Any = None,
+    stream: Optional[int] = None,
+) -> None: ...
+def masked_sample_cpu(
+    logits: _Array,
+    bitmask: _Array,
+    seed: Any,
+    offset: Any = 0,
+    temperature: Any = 1.0,
+    top_k: Any = 0,
+    top_p: Any = 1.0,
+    min_p: Any = 0.0,
+    vocab_size: Optional[int] = None,
+    indices: Optional[Sequence[int]] = None,
+) -> _Array: ...
+def masked_sample_cuda(
+    logits: _Array,
+    bitmask: _Array,
+    tokens: _Array,
+    seed: Any,
+    offset: Any,
+    temperature: Any,
+    top_k: Any,
+    top_p: Any,
+    min_p: Any,
+    vocab_size: Optional[int] = None,
+    indices: Any = None,
+    stream: Optional[int] = None,
+) -> None: ...
+def sampling_parameters(
+    rows: int,
+    seed: Any,
+    offset: Any = 0,
+    temperature: Any = 1.0,
+    top_k: Any = 0,
+    top_p: Any = 1.0,
+    min_p: Any = 0.0,
+) -> Dict[str, Any]: ...
+def sampling_uniforms(seed: Any, offset: Any, row_indices: Sequence[int]) -> _Array: ...
 def get_bitmask_size(vocab_size: int) -> int: ...
 def get_serialization_version() -> str: ...
 def _describe_tensor(array: _Array, route: str = "auto") -> Dict[str, Any]: ...

@@ -1,15 +1,25 @@
-// The mask kernel against a loop over single tokens, on the bits of the logits.
+// The mask kernels of every instruction set that this machine has, against a loop over single
+// tokens, on the bits of the logits.
 #include "kernels/apply_cpu.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>  // setenv
 
+#include <algorithm>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
+
+#include "kernels/parallel.h"
 
 namespace grammask::internal {
 namespace {
+
+// Threads, however few processors there are.
+[[maybe_unused]] const int kThreads = setenv("GRAMMASK_CPU_THREADS", "3", /*overwrite=*/0);
 
 struct Format {
   LogitFormat format;
@@ -69,7 +79,7 @@ class LogitRows {
   std::vector<unsigned char> data_;
 };
 
-enum class MaskKind { kAllOnes, kAllZeros, kRandom, kSparse, kWordsOfEachKind };
+enum class MaskKind { kAllOnes, kAllZeros, kRandom, kSparse, kNearlyOpen, kWordsOfEachKind };
 
 std::vector<int32_t> MakeMask(MaskKind kind, size_t words, std::mt19937_64* random) {
   std::vector<int32_t> mask(words);
@@ -86,6 +96,10 @@ std::vector<int32_t> MakeMask(MaskKind kind, size_t words, std::mt19937_64* rand
         break;
       case MaskKind::kSparse:
         word = static_cast<int32_t>(1u << ((*random)() % 32));
+        break;
+      case MaskKind::kNearlyOpen:
+        word = static_cast<int32_t>(~((1u << ((*random)() % 32)) | (1u << ((*random)() % 32)) |
+                                      ((*random)() % 4 == 0 ? 1u << ((*random)() % 32) : 0u)));
         break;
       case MaskKind::kWordsOfEachKind:
         switch ((*random)() % 4) {
@@ -108,29 +122,44 @@ std::vector<int32_t> MakeMask(MaskKind kind, size_t words, std::mt19937_64* rand
 }
 
 void ApplyOneByOne(const Format& format, LogitRows* logits, const std::vector<int32_t>& mask,
-                   int64_t mask_stride, int64_t columns, int64_t row) {
+                   int64_t mask_stride, int64_t columns, int64_t row, int64_t offset = 0) {
   for (int64_t c = 0; c < columns; ++c) {
-    const auto word = static_cast<uint32_t>(mask[static_cast<size_t>(row * mask_stride + c / 32)]);
-    if (((word >> (c % 32)) & 1) == 0) {
+    const int64_t token = offset + c;
+    const auto word =
+        static_cast<uint32_t>(mask[static_cast<size_t>(row * mask_stride + token / 32)]);
+    if (((word >> (token % 32)) & 1) == 0) {
       logits->Set(row * logits->stride() + c, format.minus_infinity);
     }
   }
 }
 
-class ApplyCpuTest : public testing::TestWithParam<Format> {};
+std::vector<CpuIsa> SupportedIsas() {
+  std::vector<CpuIsa> isas;
+  for (const CpuIsa isa : {CpuIsa::kScalar, CpuIsa::kAvx2, CpuIsa::kAvx512, CpuIsa::kNeon}) {
+    if (CpuIsaSupported(isa)) isas.push_back(isa);
+  }
+  return isas;
+}
+
+class ApplyCpuTest : public testing::TestWithParam<std::tuple<Format, CpuIsa>> {
+ protected:
+  static const Format& format() { return std::get<0>(GetParam()); }
+  static CpuIsa isa() { return std::get<1>(GetParam()); }
+};
 
 TEST_P(ApplyCpuTest, EveryWidthAndKindOfMask) {
-  const Format& format = GetParam();
+  const Format& format = ApplyCpuTest::format();
   std::mt19937_64 random(7);
-  for (const MaskKind kind : {MaskKind::kAllOnes, MaskKind::kAllZeros, MaskKind::kRandom,
-                              MaskKind::kSparse, MaskKind::kWordsOfEachKind}) {
-    for (int64_t columns = 0; columns <= 200; ++columns) {
+  for (const MaskKind kind :
+       {MaskKind::kAllOnes, MaskKind::kAllZeros, MaskKind::kRandom, MaskKind::kSparse,
+        MaskKind::kNearlyOpen, MaskKind::kWordsOfEachKind}) {
+    for (int64_t columns = 0; columns <= 600; columns += columns < 200 ? 1 : 57) {
       LogitRows logits(format, 1, columns + 40, &random);
       LogitRows want = logits;
       const int64_t words = (columns + 31) / 32;
       const auto mask = MakeMask(kind, static_cast<size_t>(words), &random);
       ApplyMaskToRows({format.format, logits.data(), logits.stride(), mask.data(), words, columns},
-                      1);
+                      1, isa());
       ApplyOneByOne(format, &want, mask, words, columns, 0);
       ASSERT_EQ(logits, want) << format.name << ", " << columns << " columns, kind "
                               << static_cast<int>(kind);
@@ -139,7 +168,7 @@ TEST_P(ApplyCpuTest, EveryWidthAndKindOfMask) {
 }
 
 TEST_P(ApplyCpuTest, EverySingleBitOfAWord) {
-  const Format& format = GetParam();
+  const Format& format = ApplyCpuTest::format();
   std::mt19937_64 random(11);
   for (const bool inverted : {false, true}) {
     for (int bit = 0; bit < 32; ++bit) {
@@ -147,7 +176,7 @@ TEST_P(ApplyCpuTest, EverySingleBitOfAWord) {
       LogitRows want = logits;
       const uint32_t word = (1u << bit) ^ (inverted ? 0xFFFFFFFFu : 0u);
       const std::vector<int32_t> mask = {static_cast<int32_t>(word)};
-      ApplyMaskToRows({format.format, logits.data(), 32, mask.data(), 1, 32}, 1);
+      ApplyMaskToRows({format.format, logits.data(), 32, mask.data(), 1, 32}, 1, isa());
       ApplyOneByOne(format, &want, mask, 1, 32, 0);
       ASSERT_EQ(logits, want) << format.name << ", bit " << bit;
     }
@@ -155,7 +184,7 @@ TEST_P(ApplyCpuTest, EverySingleBitOfAWord) {
 }
 
 TEST_P(ApplyCpuTest, RowsStridesAndIndices) {
-  const Format& format = GetParam();
+  const Format& format = ApplyCpuTest::format();
   std::mt19937_64 random(13);
   for (int trial = 0; trial < 100; ++trial) {
     const int64_t rows = 1 + static_cast<int64_t>(random() % 6);
@@ -169,7 +198,7 @@ TEST_P(ApplyCpuTest, RowsStridesAndIndices) {
     const MaskedRows args{format.format, logits.data(), logits.stride(),
                           mask.data(),   mask_stride,   columns};
     if (trial % 2 == 0) {
-      ApplyMaskToRows(args, rows);
+      ApplyMaskToRows(args, rows, isa());
       for (int64_t r = 0; r < rows; ++r) {
         ApplyOneByOne(format, &want, mask, mask_stride, columns, r);
       }
@@ -178,15 +207,80 @@ TEST_P(ApplyCpuTest, RowsStridesAndIndices) {
       for (int64_t i = 0; i <= rows; ++i) {
         chosen.push_back(static_cast<int32_t>(random() % static_cast<uint64_t>(rows)));
       }
-      ApplyMaskToRows(args, chosen);
+      ApplyMaskToRows(args, chosen, isa());
       for (const int32_t r : chosen) ApplyOneByOne(format, &want, mask, mask_stride, columns, r);
     }
     ASSERT_EQ(logits, want) << format.name << ", trial " << trial;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, ApplyCpuTest, testing::ValuesIn(kFormats),
-                         [](const auto& info) { return std::string(info.param.name); });
+// A shard of the vocabulary: every alignment of the mask's bits, and of the logits in memory. The
+// mask lies in memory of its own that ends with the last word needed, for sanitizers to see.
+TEST_P(ApplyCpuTest, ShardsOfEveryAlignment) {
+  const Format& format = ApplyCpuTest::format();
+  std::mt19937_64 random(17);
+  for (int64_t offset = 0; offset <= 70; ++offset) {
+    for (const int64_t columns : {0, 1, 31, 32, 33, 64, 500, 512, 513, 1100}) {
+      const int64_t start = static_cast<int64_t>(random() % 17);
+      LogitRows logits(format, 1, start + columns + 40, &random);
+      LogitRows want = logits;
+      const int64_t words = (offset + columns + 31) / 32;
+      const auto mask =
+          MakeMask(static_cast<MaskKind>(random() % 6), static_cast<size_t>(words), &random);
+      const std::unique_ptr<int32_t[]> exact(new int32_t[mask.size()]);
+      std::copy(mask.begin(), mask.end(), exact.get());
+      void* const first =
+          static_cast<char*>(logits.data()) + static_cast<size_t>(start) * format.bytes;
+      ApplyMaskToRows({format.format, first, 0, exact.get(), words, columns, offset}, 1, isa());
+      for (int64_t c = 0; c < columns; ++c) {
+        const int64_t token = offset + c;
+        if (((static_cast<uint32_t>(mask[static_cast<size_t>(token / 32)]) >> (token % 32)) & 1) ==
+            0) {
+          want.Set(start + c, format.minus_infinity);
+        }
+      }
+      ASSERT_EQ(logits, want) << format.name << ", offset " << offset << ", " << columns
+                              << " columns";
+    }
+  }
+}
+
+// Large enough for several threads, by rows and by columns, rows named twice too.
+TEST_P(ApplyCpuTest, ManyThreads) {
+  const Format& format = ApplyCpuTest::format();
+  std::mt19937_64 random(19);
+  struct Shape {
+    int64_t rows, columns;
+  };
+  for (const auto& [rows, columns] : {Shape{200, 5501}, Shape{3, 350'001}}) {
+    ASSERT_GE(rows * columns * static_cast<int64_t>(format.bytes), kParallelBytes);
+    const int64_t words = (columns + 31) / 32 + 1;
+    LogitRows logits(format, rows, columns + 3, &random);
+    const auto mask =
+        MakeMask(MaskKind::kWordsOfEachKind, static_cast<size_t>(rows * words), &random);
+    LogitRows want = logits, some = logits, want_some = logits;
+    ApplyMaskToRows({format.format, logits.data(), columns + 3, mask.data(), words, columns, 5},
+                    rows, isa());
+    for (int64_t r = 0; r < rows; ++r) {
+      ApplyOneByOne(format, &want, mask, words, columns, r, 5);
+    }
+    ASSERT_EQ(logits, want) << format.name;
+    std::vector<int32_t> twice;
+    for (int64_t r = 0; r < 2 * rows; r += 2) twice.push_back(static_cast<int32_t>(r % rows));
+    ApplyMaskToRows({format.format, some.data(), columns + 3, mask.data(), words, columns, 5},
+                    twice, isa());
+    for (const int32_t r : twice) ApplyOneByOne(format, &want_some, mask, words, columns, r, 5);
+    ASSERT_EQ(some, want_some) << format.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, ApplyCpuTest,
+                         testing::Combine(testing::ValuesIn(kFormats),
+                                          testing::ValuesIn(SupportedIsas())),
+                         [](const auto& info) {
+                           return std::string(std::get<0>(info.param).name) + "_" +
+                                  CpuIsaName(std::get<1>(info.param));
+                         });
 
 }  // namespace
 }  // namespace grammask::internal

@@ -101,15 +101,17 @@ TEST(TokenTrie, AWalkVisitsExactlyWhatTheParserTakes) {
       }
     };
     WalkTrie(
-        std::span<const TrieNode>(trie.nodes), with, 1, trie.node_count(), 0, sets, start, &scratch,
-        [&](uint32_t i, SetId set) {
-          take(i, i + 1);
-          for (uint32_t t = trie.nodes[i].tokens; t < trie.nodes[i + 1].tokens; ++t) {
-            EXPECT_EQ(set, sets.Run(start, texts[static_cast<size_t>(trie.tokens[t])]));
-          }
-        },
-        [&](uint32_t i, SetId) { take(i, trie.nodes[i].end); },
-        [&](uint32_t i, uint64_t) { take(i, i + 1); });
+        SetWalker(&sets, &scratch), std::span<const TrieNode>(trie.nodes), with, 1,
+        trie.node_count(), 0, start,
+        WalkCalls{[&](uint32_t i, const SetPlace& at) {
+                    take(i, i + 1);
+                    for (uint32_t t = trie.nodes[i].tokens; t < trie.nodes[i + 1].tokens; ++t) {
+                      EXPECT_EQ(at.id, sets.Run(start, texts[static_cast<size_t>(trie.tokens[t])]));
+                    }
+                  },
+                  [&](uint32_t i, const SetPlace&) { take(i, trie.nodes[i].end); },
+                  [&](uint32_t i, uint64_t) { take(i, i + 1); },
+                  [](uint32_t, const SetPlace&) { FAIL(); }});
     for (size_t i = 0; i < texts.size(); ++i) {
       EXPECT_EQ(visited.contains(static_cast<TokenId>(i)),
                 sets.Run(start, texts[i]) != SetTable::Dead())

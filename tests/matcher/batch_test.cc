@@ -176,5 +176,129 @@ TEST_F(BatchTest, TheNumberOfThreadsChangesNothing) {
   }
 }
 
+// The ids of Tokens().
+enum : int32_t { kQuote, kA, kB, kAb, kOpen, kClose, kComma };
+constexpr int32_t kEverything = -1;
+
+// Steps against accepting, filling and rolling back one by one.
+TEST_F(BatchTest, StepsAcceptAndFillAlongDrafts) {
+  struct Case {
+    std::vector<int32_t> tokens, drafts;
+    int accepted, drafts_accepted, rows_filled;
+  };
+  const int32_t stop = matchers_[0].stop_token_ids()[0];
+  const std::vector<Case> cases = {
+      {{}, {}, 0, 0, 1},
+      {{kOpen, kQuote}, {}, 2, 0, 1},
+      {{}, {kOpen, kQuote, kA}, 0, 3, 4},
+      {{kQuote}, {kA, kQuote, kB, kA}, 1, 2, 3},  // nothing but the end comes after a string
+      {{kQuote, kA}, {kQuote, stop, kA}, 2, 2, 2},
+      {{kQuote, kQuote}, {kA}, 2, 0, 1},
+      {{}, {-5}, 0, 0, 1},
+      {{kOpen}, {1 << 30, kQuote}, 1, 0, 1},
+  };
+  for (int threads : {1, 3}) {
+    std::vector<GrammarMatcher> matchers;
+    std::vector<BatchStep> steps;
+    int64_t rows = 1;  // the first is nobody's
+    for (const Case& c : cases) {
+      matchers.push_back(MakeMatcher(compiled_));
+      steps.push_back({.tokens = c.tokens, .drafts = c.drafts, .row = rows});
+      rows += 1 + static_cast<int64_t>(c.drafts.size());
+    }
+    for (size_t i = 0; i < cases.size(); ++i) steps[i].matcher = &matchers[i];
+    const auto w = static_cast<int64_t>(words());
+    const int64_t stride = w + 2;
+    std::vector<int32_t> mask(static_cast<size_t>(rows * stride), kUntouched);
+    BatchGrammarMatcher batch(threads);
+    ASSERT_TRUE(batch.Step(steps, mask.data(), rows, w, stride).ok());
+    EXPECT_EQ(mask[0], kUntouched);
+    for (size_t i = 0; i < cases.size(); ++i) {
+      SCOPED_TRACE(i);
+      EXPECT_TRUE(steps[i].status.ok());
+      EXPECT_EQ(steps[i].accepted, cases[i].accepted);
+      EXPECT_EQ(steps[i].drafts_accepted, cases[i].drafts_accepted);
+      EXPECT_EQ(steps[i].rows_filled, cases[i].rows_filled);
+      EXPECT_FALSE(steps[i].terminated);
+      EXPECT_EQ(matchers[i].history_size(), cases[i].accepted);
+      GrammarMatcher twin = MakeMatcher(compiled_);
+      for (int32_t token : cases[i].tokens) ASSERT_TRUE(twin.AcceptToken(token));
+      for (int k = 0; k <= static_cast<int>(cases[i].drafts.size()); ++k) {
+        const int32_t* row = mask.data() + (steps[i].row + k) * stride;
+        std::vector<int32_t> expected(words(), kEverything);
+        if (k < cases[i].rows_filled) {
+          ASSERT_TRUE(twin.FillNextTokenBitmask(expected.data()).ok());
+        }
+        EXPECT_TRUE(std::equal(expected.begin(), expected.end(), row)) << "row " << k;
+        EXPECT_EQ(row[w], kUntouched);
+        if (k < cases[i].drafts_accepted) {
+          ASSERT_TRUE(twin.AcceptToken(cases[i].drafts[static_cast<size_t>(k)]));
+        }
+      }
+    }
+  }
+}
+
+TEST_F(BatchTest, WhatIsWrongWithOneStepIsItsOwn) {
+  const int32_t stop = matchers_[0].stop_token_ids()[0];
+  const std::vector<int32_t> open = {kOpen}, refused = {kOpen, kComma, kOpen},
+                             whole = {kQuote, kQuote, stop, kA}, drafts = {kQuote};
+  std::vector<GrammarMatcher> matchers;
+  for (int i = 0; i < 3; ++i) matchers.push_back(MakeMatcher(compiled_));
+  std::vector<BatchStep> steps(4);
+  for (size_t i = 0; i < 4; ++i) {
+    steps[i].row = 2 * static_cast<int64_t>(i);
+    steps[i].drafts = drafts;
+    if (i < 3) steps[i].matcher = &matchers[i];
+  }
+  steps[0].tokens = refused;
+  steps[1].tokens = open;
+  steps[2].tokens = whole;
+  const auto w = static_cast<int64_t>(words());
+  std::vector<int32_t> mask(8 * words(), kUntouched);
+  BatchGrammarMatcher batch(2);
+  ASSERT_TRUE(batch.Step(steps, mask.data(), 8, w, w).ok());
+  EXPECT_EQ(steps[0].status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(steps[0].status.message().find("refuses token 6 after 1 tokens"), std::string::npos);
+  EXPECT_EQ(steps[0].accepted, 1);
+  EXPECT_EQ(steps[0].rows_filled, 0);
+  EXPECT_EQ(steps[1].rows_filled, 2);
+  EXPECT_TRUE(steps[2].terminated);
+  EXPECT_EQ(steps[2].accepted, 3);
+  EXPECT_EQ(steps[3].rows_filled, 0);
+  for (size_t row = 0; row < 8; ++row) {
+    const bool filled = row == 2 || row == 3;
+    EXPECT_EQ(std::count(mask.begin() + static_cast<std::ptrdiff_t>(row * words()),
+                         mask.begin() + static_cast<std::ptrdiff_t>((row + 1) * words()),
+                         kEverything) == w,
+              !filled)
+        << row;
+  }
+}
+
+TEST_F(BatchTest, StepsThatDoNotFitDoNothing) {
+  const auto w = static_cast<int64_t>(words());
+  const std::vector<int32_t> token = {kOpen}, drafts = {kOpen, kOpen};
+  GrammarMatcher one = MakeMatcher(compiled_), two = MakeMatcher(compiled_);
+  const std::vector<std::vector<BatchStep>> calls = {
+      {{.matcher = &one, .tokens = token, .row = 4}},
+      {{.matcher = &one, .tokens = token, .row = -1}},
+      {{.matcher = &one, .tokens = token, .drafts = drafts, .row = 2}},
+      {{.matcher = &one, .tokens = token, .drafts = drafts, .row = 0},
+       {.matcher = &two, .tokens = token, .row = 2}},
+      {{.matcher = &one, .tokens = token, .row = 0}, {.matcher = &one, .tokens = token, .row = 1}},
+  };
+  BatchGrammarMatcher batch(2);
+  std::vector<int32_t> mask(4 * words(), kUntouched);
+  for (std::vector<BatchStep> steps : calls) {
+    EXPECT_FALSE(batch.Step(steps, mask.data(), 4, w, w).ok());
+    EXPECT_EQ(one.history_size() + two.history_size(), 0);
+  }
+  std::vector<BatchStep> fitting = {{.matcher = &one, .tokens = token, .row = 0}};
+  EXPECT_FALSE(batch.Step(fitting, mask.data(), 4, w + 1, w + 1).ok());
+  EXPECT_FALSE(batch.Step(fitting, mask.data(), 4, w, w - 1).ok());
+  EXPECT_EQ(std::count(mask.begin(), mask.end(), kUntouched), 4 * w);
+}
+
 }  // namespace
 }  // namespace grammask

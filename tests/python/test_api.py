@@ -70,6 +70,7 @@ SCHEMA_ADDITIONS = ", registry=None, formats=None, on_unsupported='error', root_
 ADDITIONS = {
     "Grammar.from_json_schema": SCHEMA_ADDITIONS,
     "GrammarCompiler.compile_json_schema": SCHEMA_ADDITIONS,
+    "apply_token_bitmask_inplace": ", vocab_offset=0, stream=None)",
 }
 
 

@@ -56,6 +56,33 @@ def test_torch(backend, dtype, indices, vocab_size):
     numpy.testing.assert_array_equal(logits.double().numpy(), expected)
 
 
+@pytest.mark.parametrize("backend", ["auto", "torch_native"])
+@pytest.mark.parametrize("start, stop", [(0, 77), (1, 40), (31, 33), (32, 77), (45, 77), (70, 70)])
+@pytest.mark.parametrize("indices", [None, [2, 0]])
+def test_shards(backend, start, stop, indices):
+    values, mask = random_case(5)
+    whole = reference(values, mask, 77, range(4) if indices is None else indices)
+    if backend == "auto":
+        shard = values[:, start:stop].copy()
+        apply(shard, mask, vocab_offset=start, indices=indices)
+    else:
+        torch = pytest.importorskip("torch")
+        shard = torch.from_numpy(values)[:, start:stop].clone()
+        apply(shard, torch.from_numpy(mask), vocab_offset=start, indices=indices, backend=backend)
+        shard = shard.numpy()
+    numpy.testing.assert_array_equal(shard, whole[:, start:stop])
+
+
+def test_a_shard_past_the_mask_keeps_its_values():
+    logits, mask = numpy.zeros((1, 40), numpy.float32), numpy.zeros((1, 1), numpy.int32)
+    with pytest.warns(UserWarning, match="from token 20 on; columns from 12 on"):
+        apply(logits, mask, vocab_offset=20)
+    assert (logits[0, :12] == INF).all() and (logits[0, 12:] == 0).all()
+    with pytest.warns(UserWarning, match="columns from 0 on"):
+        apply(logits[:, 12:], mask, vocab_offset=1000)
+    assert (logits[0, 12:] == 0).all()
+
+
 def test_torch_and_numpy_mix():
     torch = pytest.importorskip("torch")
     logits, mask = torch.zeros(1, 5), numpy.array([[0b101]], dtype=numpy.int32)
@@ -100,6 +127,8 @@ def test_short_mask_warns_and_leaves_the_rest():
         {"logits": numpy.zeros((3, 5), numpy.float32)},
         {"vocab_size": 6},
         {"vocab_size": -1},
+        {"vocab_offset": -1},
+        {"vocab_offset": 28, "vocab_size": 5},
         {"indices": [2]},
         {"indices": [0, -1]},
         {"backend": "x"},
@@ -139,7 +168,7 @@ def test_lists_are_no_logits():
 def test_torch_backend_refusals(backend):
     torch = pytest.importorskip("torch")
     logits, mask = torch.zeros(2, 5), torch.zeros(2, 1, dtype=torch.int32)
-    for arguments in ({"vocab_size": 6}, {"indices": [2]}):
+    for arguments in ({"vocab_size": 6}, {"indices": [2]}, {"vocab_offset": -1}):
         with pytest.raises(ValueError):
             apply(logits, mask, backend=backend, **arguments)
     with pytest.raises(ValueError):

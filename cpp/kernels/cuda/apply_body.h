@@ -1,0 +1,128 @@
+// The kernel that applies masks: blocks_per_row blocks of kThreads threads for each row.
+//
+// Every thread takes slots of 16 bytes, four at a time, neighbouring threads neighbouring slots. In
+// place a slot that the mask allows whole is not touched, one that it refuses whole is only
+// written, and the others are read, changed and written. A row that allows everything costs its
+// mask. Out of place refused slots are written without being read. Threads share nothing, so there
+// is no barrier and no shared memory. Cost: memory-bound. Bytes of a row of V float32: V/8 of mask,
+// and 16 written for each refused slot, 32 for each mixed one. Tested by
+// tests/kernels/cuda_apply_test.cc on the host against the CPU kernel.
+#ifndef GRAMMASK_KERNELS_CUDA_APPLY_BODY_H_
+#define GRAMMASK_KERNELS_CUDA_APPLY_BODY_H_
+
+#include "kernels/cuda/row.h"
+
+namespace grammask::internal::cuda {
+
+inline constexpr int kSlotsAtOnce = 4;
+
+// All bits of the lanes `refused`, in the words of a slot.
+template <int kBytes>
+GM_DEVICE uint32_t RefusedBits(uint32_t refused, int word) {
+  if constexpr (kBytes == 2) {
+    return (((refused >> (word * 2)) & 1) * 0xFFFFu) |
+           (((refused >> (word * 2 + 1)) & 1) * 0xFFFF0000u);
+  } else if constexpr (kBytes == 4) {
+    return 0u - ((refused >> word) & 1);
+  } else {
+    return 0u - ((refused >> (word / 2)) & 1);
+  }
+}
+
+template <int kBytes>
+GM_DEVICE Vector Overwrite(const Vector& vector, uint32_t refused, const uint32_t* minus_infinity) {
+  Vector result;
+  for (int i = 0; i < 4; ++i) {
+    const uint32_t bits = RefusedBits<kBytes>(refused, i);
+    result.words[i] = (vector.words[i] & ~bits) | (minus_infinity[i & 1] & bits);
+  }
+  return result;
+}
+
+template <int kBytes>
+GM_DEVICE void StoreSlot(void* row, const Slots<kBytes>& slots, int32_t slot, const Vector& vector,
+                         uint32_t lanes) {
+  auto* logits = static_cast<Stored<kBytes>*>(row);
+  const int32_t first = slots.FirstColumn(slot);
+  if (slots.IsWhole(slot)) {
+    Store16(logits + first, vector.words[0], vector.words[1], vector.words[2], vector.words[3]);
+    return;
+  }
+  for (int lane = 0; lane < slots.kLanes; ++lane) {
+    if (((lanes >> lane) & 1) != 0) logits[first + lane] = LaneOf<kBytes>(vector, lane);
+  }
+}
+
+// What one block does to the slots [first, count) step `step` of one row, in place.
+template <int kBytes>
+GM_DEVICE void ApplyInPlace(const ApplyParams& p, void* row, const int32_t* mask, int32_t first,
+                            int32_t step) {
+  const Slots<kBytes> slots(row, p.in.columns);
+  for (int32_t base = first; base < slots.count; base += step * kSlotsAtOnce) {
+    uint32_t refused[kSlotsAtOnce];
+    Vector vectors[kSlotsAtOnce];
+    for (int i = 0; i < kSlotsAtOnce; ++i) {
+      const int32_t slot = base + step * i;
+      refused[i] = 0;
+      if (slot < slots.count) {
+        refused[i] = slots.Own(slot) & ~slots.Allowed(slot, mask, p.in.vocab_offset);
+      }
+    }
+    for (int i = 0; i < kSlotsAtOnce; ++i) {
+      const int32_t slot = base + step * i;
+      vectors[i] = {{0, 0, 0, 0}};
+      if (refused[i] != 0 && refused[i] != slots.kAllLanes && slots.IsWhole(slot)) {
+        vectors[i] = LoadSlot<kBytes>(row, slots, slot);
+      }
+    }
+    for (int i = 0; i < kSlotsAtOnce; ++i) {
+      if (refused[i] == 0) continue;
+      StoreSlot<kBytes>(row, slots, base + step * i,
+                        Overwrite<kBytes>(vectors[i], refused[i], p.minus_infinity), refused[i]);
+    }
+  }
+}
+
+// The same from one array to another, whose rows may lie differently in their slots.
+template <int kBytes>
+GM_DEVICE void ApplyToCopy(const ApplyParams& p, const void* from, void* row, const int32_t* mask,
+                           int32_t first, int32_t step) {
+  const Slots<kBytes> masked(row, p.in.columns), slots(row, p.out_columns);
+  const auto* logits = static_cast<const Stored<kBytes>*>(from);
+  const bool alike =
+      (reinterpret_cast<uintptr_t>(from) & 15) == (reinterpret_cast<uintptr_t>(row) & 15);
+  for (int32_t slot = first; slot < slots.count; slot += step) {
+    const uint32_t own = slots.Own(slot);
+    uint32_t refused = 0;
+    if (slot < masked.count) {
+      refused = masked.Own(slot) & ~masked.Allowed(slot, mask, p.in.vocab_offset);
+    }
+    Vector vector = {{0, 0, 0, 0}};
+    if (refused != own) {
+      vector = alike ? LoadSlot<kBytes>(from, slots, slot)
+                     : LoadLanes<kBytes>(logits + slots.FirstColumn(slot), own & ~refused);
+    }
+    StoreSlot<kBytes>(row, slots, slot, Overwrite<kBytes>(vector, refused, p.minus_infinity), own);
+  }
+}
+
+template <int kBytes, bool kInPlace>
+GM_DEVICE void ApplyBody(const ApplyParams& p) {
+  const auto blocks = static_cast<uint32_t>(p.blocks_per_row);
+  const int64_t row = RowOf(p.rows, BlockIndex() / blocks);
+  if (row < 0) return;
+  const auto first = static_cast<int32_t>(BlockIndex() % blocks * BlockThreads() + ThreadIndex());
+  const auto step = static_cast<int32_t>(blocks * BlockThreads());
+  const int32_t* mask = p.in.mask + row * p.in.mask_stride;
+  void* out = static_cast<Stored<kBytes>*>(p.out) + row * p.out_stride;
+  if constexpr (kInPlace) {
+    ApplyInPlace<kBytes>(p, out, mask, first, step);
+  } else {
+    const void* from = static_cast<const Stored<kBytes>*>(p.in.logits) + row * p.in.logits_stride;
+    ApplyToCopy<kBytes>(p, from, out, mask, first, step);
+  }
+}
+
+}  // namespace grammask::internal::cuda
+
+#endif  // GRAMMASK_KERNELS_CUDA_APPLY_BODY_H_

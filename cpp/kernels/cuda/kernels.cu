@@ -1,0 +1,34 @@
+// The CUDA kernels: nothing but an entry point for each body and format. Compiled by nvcc for the
+// GPUs that cpp/CMakeLists.txt names, embedded in the library, found there by name (launch.cc).
+#include "kernels/cuda/apply_body.h"
+#include "kernels/cuda/argmax_body.h"
+#include "kernels/cuda/sample_body.h"
+
+namespace gm = grammask::internal::cuda;
+
+#define GM_APPLY(name, bytes, in_place)                      \
+  extern "C" __global__ void __launch_bounds__(gm::kThreads) \
+      name(const __grid_constant__ gm::ApplyParams p) {      \
+    gm::ApplyBody<bytes, in_place>(p);                       \
+  }
+GM_APPLY(grammask_apply_16, 2, true)
+GM_APPLY(grammask_apply_32, 4, true)
+GM_APPLY(grammask_apply_64, 8, true)
+GM_APPLY(grammask_apply_copy_16, 2, false)
+GM_APPLY(grammask_apply_copy_32, 4, false)
+GM_APPLY(grammask_apply_copy_64, 8, false)
+
+#define GM_CHOOSE(name, what, format)                              \
+  extern "C" __global__ void __launch_bounds__(gm::kSampleThreads) \
+      name(const __grid_constant__ gm::what##Params p) {           \
+    __shared__ gm::what##Shared<gm::format> shared;                \
+    gm::what##Body<gm::format>(p, &shared);                        \
+  }
+GM_CHOOSE(grammask_argmax_f32, Argmax, Float32)
+GM_CHOOSE(grammask_argmax_f16, Argmax, Float16)
+GM_CHOOSE(grammask_argmax_bf16, Argmax, BFloat16)
+GM_CHOOSE(grammask_argmax_f64, Argmax, Float64)
+GM_CHOOSE(grammask_sample_f32, Sample, Float32)
+GM_CHOOSE(grammask_sample_f16, Sample, Float16)
+GM_CHOOSE(grammask_sample_bf16, Sample, BFloat16)
+GM_CHOOSE(grammask_sample_f64, Sample, Float64)
