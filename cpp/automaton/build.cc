@@ -630,11 +630,14 @@ class TermBuilder {
 
   void BuildCycle(const std::vector<uint32_t>& component) {
     // Nodes that do not reach the cycle first; the others only once its procedures are known.
-    std::vector<uint32_t> below;
+    std::vector<uint32_t> by_rule;
+    std::vector<size_t> ends = {0};  // where in it the nodes of each rule end
     for (uint32_t r : component) {
       rules_[r].on_stack = true;  // marks the members
-      Collect(g_.rule_body(RuleId(r)), &below);
+      Collect(g_.rule_body(RuleId(r)), &by_rule);
+      ends.push_back(by_rule.size());
     }
+    std::vector<uint32_t> below = by_rule;
     std::ranges::sort(below);
     below.erase(std::unique(below.begin(), below.end()), below.end());
     std::vector<uint32_t> cyclic;
@@ -665,14 +668,14 @@ class TermBuilder {
     for (uint32_t i : cyclic) {
       if (stored_.stored(NodeId(i)).kind == NodeKind::kRule) Build(NodeId(i));
     }
-    for (uint32_t r : component) {
-      below.clear();
-      Collect(g_.rule_body(RuleId(r)), &below);
-      if (WriteProgram(RuleId(r), below)) {
+    for (size_t k = 0; k < component.size(); ++k) {
+      const uint32_t r = component[k];
+      const std::span nodes = std::span(by_rule).subspan(ends[k], ends[k + 1] - ends[k]);
+      if (WriteProgram(RuleId(r), nodes)) {
         s_.SetProgram(rules_[r].proc, program_);
         continue;
       }
-      for (uint32_t i : below) {
+      for (uint32_t i : nodes) {
         if (nodes_[i].term == kUnset) Build(NodeId(i));
       }
       s_.SetBody(rules_[r].proc, ChildTerm(g_.rule_body(RuleId(r))));
