@@ -127,8 +127,13 @@ TEST(RegexDataTest, RandomPatternsAgree) {
   ASSERT_FALSE(cases.is_discarded());
   ASSERT_GT(cases["random"].size(), 500u);
   Universe universe(cases["alphabet"].get<std::string>(), cases["length"]);
-  for (const Json& row : cases["random"]) {
-    CheckRow(row, 2, universe.texts(), RegexOptions::Encoding::kUtf8);
+#ifdef GRAMMASK_SANITIZED
+  constexpr size_t kStep = 3;  // where each takes some ten times as long
+#else
+  constexpr size_t kStep = 1;
+#endif
+  for (size_t i = 0; i < cases["random"].size(); i += kStep) {
+    CheckRow(cases["random"][i], 2, universe.texts(), RegexOptions::Encoding::kUtf8);
     if (HasFailure()) return;
   }
 }
