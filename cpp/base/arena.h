@@ -69,7 +69,9 @@ class StableVector {
   StableVector& operator=(const StableVector&) = delete;
   ~StableVector() {
     static_assert(std::is_trivially_destructible_v<T>);
-    for (auto& block : blocks_) std::free(block.load(std::memory_order_relaxed));
+    for (auto& block : blocks_) {
+      std::free(reinterpret_cast<void*>(block.load(std::memory_order_relaxed)));
+    }
   }
 
   size_t size() const { return size_; }
@@ -81,12 +83,13 @@ class StableVector {
     const Place at(size_);
     T* block = blocks_[at.block].load(std::memory_order_relaxed);
     if (block == nullptr) {
+      // NOLINTNEXTLINE(bugprone-sizeof-expression): T may be a pointer
       block = static_cast<T*>(std::malloc(sizeof(T) << (kLogFirst + std::max(at.block - 1, 0))));
       if (block == nullptr) throw std::bad_alloc();
       blocks_[at.block].store(block, std::memory_order_release);
     }
     ++size_;
-    return *new (block + at.offset) T();
+    return *new (reinterpret_cast<void*>(block + at.offset)) T();
   }
   T& operator[](size_t i) const {
     const Place at(i);

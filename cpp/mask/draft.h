@@ -61,7 +61,7 @@ class MaskCache::DraftLease {
       Draft* none = nullptr;
       if (slot.compare_exchange_strong(none, draft_.get(), std::memory_order_release,
                                        std::memory_order_relaxed)) {
-        draft_.release();
+        static_cast<void>(draft_.release());  // the slot owns it now
         return;
       }
     }
