@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -47,11 +46,11 @@ class MaskCache::DraftLease {
   explicit DraftLease(DraftPool* pool) : pool_(*pool) {
     for (auto& slot : pool_.slots) {
       if (slot.load(std::memory_order_relaxed) == nullptr) continue;
-      draft_.reset(slot.exchange(nullptr, std::memory_order_acquire));
+      draft_ = slot.exchange(nullptr, std::memory_order_acquire);
       if (draft_ != nullptr) break;
     }
     if (draft_ == nullptr) {
-      draft_ = std::make_unique<Draft>();
+      draft_ = new Draft;
     } else {
       draft_->Clear();
     }
@@ -59,21 +58,21 @@ class MaskCache::DraftLease {
   ~DraftLease() {
     for (auto& slot : pool_.slots) {
       Draft* none = nullptr;
-      if (slot.compare_exchange_strong(none, draft_.get(), std::memory_order_release,
+      if (slot.compare_exchange_strong(none, draft_, std::memory_order_release,
                                        std::memory_order_relaxed)) {
-        static_cast<void>(draft_.release());  // the slot owns it now
-        return;
+        return;  // the slot owns it now
       }
     }
+    delete draft_;
   }
   DraftLease(const DraftLease&) = delete;
   DraftLease& operator=(const DraftLease&) = delete;
   Draft& operator*() const { return *draft_; }
-  Draft* operator->() const { return draft_.get(); }
+  Draft* operator->() const { return draft_; }
 
  private:
   DraftPool& pool_;
-  std::unique_ptr<Draft> draft_;
+  Draft* draft_ = nullptr;
 };
 
 }  // namespace grammask::internal
