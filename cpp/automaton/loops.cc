@@ -2,7 +2,8 @@
 //
 // Three questions let many states share one mask. FarTerm: which bounds can no token reach? In
 // `[a-z]{5,4000}"` after three letters and after thirty, none. Loosen: what is a bounded loop
-// without its bound, beside a pattern? The mask stage then measures whether the bound can matter.
+// without its bound, beside a pattern? The mask stage then measures whether the bound can matter,
+// and where it does, what each token needs of it (FindCount, WithoutCount).
 // FindLoop: which characters leave everything possible? In `X*"abc"X*` any X does, whatever part of
 // "abc" has been read, so all tokens of X's are taken at once.
 //
@@ -77,33 +78,110 @@ TermId TermStore::MakeFar(TermId id) {
   return far_of(id);
 }
 
-std::optional<TermStore::Loosened> TermStore::Loosen(TermId id) {
+// The counted loop that a state begins with, alone or as part of an intersection; null for none.
+const Term* TermStore::CountedPart(TermId id) const {
   const Term& t = terms_[id.value];
-  const bool sequence = t.kind == TermKind::kSequence;
-  const TermId head = sequence ? t.children[0] : id;
-  const Term& h = terms_[head.value];
-  if (!h.regular || (h.kind != TermKind::kAnd && h.kind != TermKind::kRepeat)) return std::nullopt;
-  if (h.children.size() > kMaxLoosened) return std::nullopt;
-  absl::InlinedVector<TermId, 4> parts;
-  const Term* loop = nullptr;
-  for (TermId c : h.kind == TermKind::kAnd ? h.children : std::span<const TermId>(&head, 1)) {
-    const Term& part = terms_[c.value];
-    if (part.kind == TermKind::kRepeat && part.b != kUnbounded && loop == nullptr) {
-      loop = &part;
-    } else {
-      parts.push_back(c);
-    }
+  const Term& h = t.kind == TermKind::kSequence ? terms_[t.children[0].value] : t;
+  auto counted = [](const Term& part) {
+    return part.kind == TermKind::kRepeat && part.b != kUnbounded;
+  };
+  if (!h.regular || h.children.size() > kMaxLoosened) return nullptr;
+  if (counted(h)) return &h;
+  if (h.kind != TermKind::kAnd) return nullptr;
+  for (TermId c : h.children) {
+    if (counted(terms_[c.value])) return &terms_[c.value];
   }
-  if (loop == nullptr) return std::nullopt;
-  std::lock_guard lock(mutex_);
-  parts.push_back(Repeat(loop->children[0], loop->a, kUnbounded));
-  TermId loose = And(parts);
-  if (sequence) loose = Sequence(loose, t.children[1]);
-  return Loosened{loose, loop->b};
+  return nullptr;
 }
 
-std::optional<TermId> TermStore::WithoutExclusions(TermId id) {
+// The state with `min` or more rounds instead of its counted part.
+TermId TermStore::WithRepeat(TermId id, const Term& counted, int64_t min) {
+  std::lock_guard lock(mutex_);
   const Term& t = terms_[id.value];
+  const bool sequence = t.kind == TermKind::kSequence;
+  const Term& h = sequence ? terms_[t.children[0].value] : t;
+  TermId loose = Repeat(counted.children[0], min, kUnbounded);
+  if (h.kind == TermKind::kAnd) {
+    absl::InlinedVector<TermId, 4> parts = {loose};
+    for (TermId c : h.children) {
+      if (&terms_[c.value] != &counted) parts.push_back(c);
+    }
+    loose = And(parts);
+  }
+  return sequence ? Sequence(loose, t.children[1]) : loose;
+}
+
+std::optional<TermStore::Loosened> TermStore::Loosen(TermId id) {
+  const Term* counted = CountedPart(id);
+  if (counted == nullptr) return std::nullopt;
+  return Loosened{WithRepeat(id, *counted, counted->a), counted->b};
+}
+
+// `bound`: lowered to the bytes that the bounds left out, of `least` bytes and more, allow at
+// least. `rest`: what follows the beginning of a sequence, too.
+TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int depth, int64_t* bound) {
+  const Term& t = terms_[id.value];
+  if (depth > kMaxLoopDepth || t.children.size() > kMaxLoosened) return id;
+  switch (t.kind) {
+    case TermKind::kRepeat: {
+      if (!t.regular) return id;
+      const TermId body = WithoutBounds(t.children[0], least, true, depth + 1, bound);
+      // Each round takes some bytes, but for those that may take none and need not be.
+      const auto round = static_cast<int64_t>(std::max<uint64_t>(terms_[body.value].min_length, 1));
+      int64_t most = t.b;
+      if (most > 1 && most != kUnbounded && most >= (least + round - 1) / round) {
+        *bound = std::min(*bound, most > kUnbounded / round ? kUnbounded : most * round);
+        most = kUnbounded;
+      }
+      return body == t.children[0] && most == t.b ? id : Repeat(body, t.a, most);
+    }
+    case TermKind::kSequence: {
+      const TermId first = WithoutBounds(t.children[0], least, rest, depth + 1, bound);
+      const TermId second =
+          rest ? WithoutBounds(t.children[1], least, true, depth + 1, bound) : t.children[1];
+      return first == t.children[0] && second == t.children[1] ? id : Sequence(first, second);
+    }
+    case TermKind::kChoice:
+    case TermKind::kAnd: {
+      absl::InlinedVector<TermId, 8> parts;
+      bool changed = false;
+      for (TermId c : t.children) {
+        parts.push_back(
+            WithoutBounds(c, least, rest || t.kind == TermKind::kAnd, depth + 1, bound));
+        changed |= parts.back() != c;
+      }
+      if (!changed) return id;
+      return t.kind == TermKind::kAnd ? And(parts) : Choice(parts);
+    }
+    default:
+      return id;
+  }
+}
+
+std::optional<TermStore::Loosened> TermStore::LoosenAll(TermId id, int64_t least) {
+  std::lock_guard lock(mutex_);
+  int64_t bound = kUnbounded;
+  const TermId loose = WithoutBounds(id, least, false, 0, &bound);
+  if (loose == id) return std::nullopt;
+  return Loosened{loose, bound};
+}
+
+std::optional<TermStore::Counted> TermStore::FindCount(TermId id) const {
+  const Term* counted = CountedPart(id);
+  if (counted == nullptr) return std::nullopt;
+  const Term& t = terms_[id.value];
+  return Counted{counted->children[0], t.kind == TermKind::kSequence ? t.children[1] : Empty(),
+                 counted->a, counted->b};
+}
+
+TermId TermStore::WithoutCount(TermId id) { return WithRepeat(id, *CountedPart(id), 0); }
+
+std::optional<TermId> TermStore::WithoutExclusions(TermId id) {
+  const Term& whole = terms_[id.value];
+  // What is excluded may come after the quote that begins a string.
+  const bool quoted =
+      whole.kind == TermKind::kSequence && terms_[whole.children[0].value].kind == TermKind::kBytes;
+  const Term& t = quoted ? terms_[whole.children[1].value] : whole;
   const bool sequence = t.kind == TermKind::kSequence;
   const Term& head = sequence ? terms_[t.children[0].value] : t;
   if (head.kind != TermKind::kAnd) return std::nullopt;
@@ -114,8 +192,9 @@ std::optional<TermId> TermStore::WithoutExclusions(TermId id) {
   }
   if (parts.empty() || parts.size() == head.children.size()) return std::nullopt;
   std::lock_guard lock(mutex_);
-  const TermId rest = And(parts);
-  return sequence ? Sequence(rest, t.children[1]) : rest;
+  TermId wider = And(parts);
+  if (sequence) wider = Sequence(wider, t.children[1]);
+  return quoted ? Sequence(whole.children[0], wider) : wider;
 }
 
 bool TermStore::Includes(TermId whole, TermId part) {

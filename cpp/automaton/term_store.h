@@ -216,8 +216,23 @@ class TermStore {
   };
   std::optional<Loosened> Loosen(TermId id);
 
-  // The same state without the finitely many texts that its beginning excludes: in `(X* & !("ab"))
-  // "\""` that is `X* "\""`. Takes the lock.
+  // The state with no upper bound on any loop at its beginning, alone or as part of intersections
+  // and choices, that takes no text of up to `bound` bytes but those of the state itself. Bounds
+  // that rule out texts of fewer than `least` bytes stay. Takes the lock.
+  std::optional<Loosened> LoosenAll(TermId id, int64_t least);
+
+  // Of a state that Loosen() can loosen: its loop is of `least` to `most` rounds of `x` more, and
+  // followed by `rest` (Empty() for nothing).
+  struct Counted {
+    TermId x, rest;
+    int64_t least, most;
+  };
+  std::optional<Counted> FindCount(TermId id) const;
+  // The same state with any number of rounds. Takes the lock.
+  TermId WithoutCount(TermId id);
+
+  // The same state without the finitely many texts that its beginning excludes: of `(X* & !("ab"))
+  // "\""` that is `X* "\""`; likewise behind a literal. Takes the lock.
   std::optional<TermId> WithoutExclusions(TermId id);
 
   // A part of a state's language that any number of X may be put in front of: what the state can
@@ -287,6 +302,9 @@ class TermStore {
   TermId Utf8Term(const CodePointSet& characters);
   TermId MakeFar(TermId id);
   std::optional<Loop> LoopOf(TermId id, int depth);
+  const Term* CountedPart(TermId id) const;
+  TermId WithRepeat(TermId id, const Term& counted, int64_t min);
+  TermId WithoutBounds(TermId id, int64_t least, bool rest, int depth, int64_t* bound);
   bool Includes(TermId whole, TermId part);
   void Grow(Shard* shard);
 

@@ -21,6 +21,7 @@ struct MaskCache::Draft {
   std::vector<uint32_t> escapes;                               // nodes of the vocabulary's trie
   std::vector<std::pair<std::string_view, TokenId>> residues;  // of slices' other tokens
   uint64_t reach = UINT64_MAX;                                 // see Level1
+  uint64_t completion = UINT64_MAX;
   uint64_t others_reach = UINT64_MAX;
   uint64_t deepest = 0;          // node visited at which a token ends or escapes
   const Level1* made = nullptr;  // instead of all this
@@ -33,7 +34,7 @@ struct MaskCache::Draft {
     slice = nullptr;
     escapes.clear();
     residues.clear();
-    reach = others_reach = UINT64_MAX;
+    reach = completion = others_reach = UINT64_MAX;
     deepest = 0;
     made = nullptr;
   }

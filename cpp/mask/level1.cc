@@ -24,13 +24,17 @@
 namespace grammask::internal {
 namespace {
 
-constexpr size_t kMaxList = 1024;     // tokens over which a bitmap is smaller and faster
-constexpr uint32_t kMinRun = 8;       // tokens below a node that are a run rather than so many
-constexpr size_t kMinRunTokens = 64;  // tokens of runs that are worth a bitmap
-constexpr uint32_t kReference = 256;  // tokens below a node over which it is not spelled out
-constexpr int kWideLoop = 120;        // first bytes of a class that makes its slice worth having
-constexpr size_t kTrieOverhead = 64;  // bytes that finding a residual trie again takes
-constexpr uint32_t kFewOthers = 8;    // the share of the trie's nodes that others are at most
+constexpr size_t kMaxList = 1024;      // tokens over which a bitmap is smaller and faster
+constexpr uint32_t kMinRun = 8;        // tokens below a node that are a run rather than so many
+constexpr size_t kMinRunTokens = 64;   // tokens of runs that are worth a bitmap
+constexpr uint32_t kReference = 256;   // tokens below a node over which it is not spelled out
+constexpr int kWideLoop = 120;         // first bytes of a class that makes its slice worth having
+constexpr size_t kTrieOverhead = 64;   // bytes that finding a residual trie again takes
+constexpr int64_t kNear = 16;          // a bound that many tokens come near
+constexpr uint64_t kLeastSame = 8;     // bytes below which most tokens are not
+constexpr size_t kMostRefused = 8192;  // tokens near a bound over which a mask is made by itself
+constexpr size_t kMostCounted = size_t{4} << 20;  // bytes of counted tokens that are kept
+constexpr uint32_t kFewOthers = 8;  // the share of the trie's nodes that others are at most
 
 }  // namespace
 
@@ -61,16 +65,15 @@ const Level1& MaskCache::OfState(TermId state) {
   return *made;
 }
 
-// The tokens that `wider` takes and `state` does not, where both are told apart by a few excluded
-// texts; false where that is not all. Only what the excluded texts agree with is walked: elsewhere
-// the two are in the same state.
-bool MaskCache::FindRefused(TermId state, TermId wider, std::vector<TokenId>* refused) {
+// The tokens that `wider` takes and `state` does not, up to `most`; false where that is not all
+// that tells them apart. Walked is only where the two are in different states, and what is longer
+// than `same` bytes: up to there they take the same tokens. `reach`: as in Level1, of `state` where
+// it was walked.
+bool MaskCache::FindRefused(TermId state, TermId wider, uint64_t same, size_t most,
+                            std::vector<TokenRun>* refused, uint64_t* reach) {
   const auto nodes = vocab_->nodes();
-  const auto tokens = vocab_->trie_tokens();
-  auto refuse = [&](uint32_t i) {
-    refused->insert(refused->end(), tokens.begin() + nodes[i].tokens,
-                    tokens.begin() + nodes[nodes[i].end].tokens);
-  };
+  const TrieAlphabets& alphabets = vocab_->alphabets();
+  size_t count = 0;
   struct Pair {
     SetId narrow, wide;
     bool escaped;  // here or before
@@ -82,10 +85,15 @@ bool MaskCache::FindRefused(TermId state, TermId wider, std::vector<TokenId>* re
     *descend = false;
     if (narrow == wide) return true;
     if (narrow == SetTable::Dead()) {
-      refuse(i);
-      return !escaped && refused->size() <= kMaxList;
+      refused->push_back({nodes[i].tokens, nodes[nodes[i].end].tokens});
+      count += refused->back().last - refused->back().first;
+      return !escaped && count <= most;
     }
     if (sets_.set(narrow).escaping != sets_.set(wide).escaping) return false;
+    for (const Item& item : sets_.set(narrow).kernel) {
+      if (item.ret != kUnknown) continue;
+      *reach = std::max(*reach, nodes[i].depth + terms_.term(item.term).min_length);
+    }
     *descend = true;
     return true;
   };
@@ -98,7 +106,7 @@ bool MaskCache::FindRefused(TermId state, TermId wider, std::vector<TokenId>* re
   for (int b = 0; b < 256; ++b) {
     const uint32_t top = vocab_->root_child(static_cast<uint8_t>(b));
     const TermId narrow_to = target(narrow_edges, b), wide_to = target(wide_edges, b);
-    if (top == 0 || narrow_to == wide_to) continue;
+    if (top == 0 || narrow_to == wide_to || alphabets.deepest(top) <= same) continue;
     const SetId narrow =
         narrow_to == TermStore::Nothing() ? SetTable::Dead() : sets_.InUnknownContext(narrow_to);
     const SetId wide = sets_.InUnknownContext(wide_to);
@@ -107,6 +115,10 @@ bool MaskCache::FindRefused(TermId state, TermId wider, std::vector<TokenId>* re
     path.assign(1, {narrow, wide, sets_.set(wide).escaping});
     for (uint32_t i = top + 1; descend && i < nodes[top].end;) {
       const TrieNode& node = nodes[i];
+      if (alphabets.deepest(i) <= same) {
+        i = node.end;
+        continue;
+      }
       const Pair from = path[node.depth - 2];
       const SetId narrow_at = sets_.Step(from.narrow, node.byte);
       const SetId wide_at = sets_.Step(from.wide, node.byte);
@@ -124,24 +136,125 @@ bool MaskCache::FindRefused(TermId state, TermId wider, std::vector<TokenId>* re
   return true;
 }
 
-// The mask of a state from that of the same state with nothing excluded; null where they differ in
-// more than a few tokens that stay inside.
-const Level1* MaskCache::FromWider(TermId state, TermId wider) {
-  std::vector<TokenId> refused;
-  if (!FindRefused(state, wider, &refused)) return nullptr;
+// The mask of a state from that of `wider`, which takes whatever it takes; null where more tells
+// them apart than tokens that stay inside (see FindRefused).
+const Level1* MaskCache::FromWider(TermId state, TermId wider, uint64_t same, size_t most) {
+  std::vector<TokenRun> runs;
+  uint64_t reach = 0;
+  if (!FindRefused(state, wider, same, most, &runs, &reach)) return nullptr;
   const Level1& wide = OfState(wider);
-  if (!refused.empty()) {
-    if (!wide.references.empty()) return nullptr;
-    std::ranges::sort(refused);
-    if (wide.residual != nullptr && std::ranges::any_of(wide.residual->tokens, [&](TokenId t) {
-          return std::ranges::binary_search(refused, t);
+  const auto nodes = vocab_->nodes();
+  for (uint32_t i : wide.references) {
+    if (std::ranges::any_of(runs, [&](const TokenRun& run) {
+          return run.first < nodes[nodes[i].end].tokens && nodes[i].tokens < run.last;
         })) {
       return nullptr;
     }
   }
   Level1 result = wide;
-  if (!refused.empty()) result.accepted = Without(wide.accepted, refused);
-  result.reach = UINT64_MAX;
+  std::vector<TokenId> refused;
+  for (const TokenRun& run : runs) {
+    const auto tokens = vocab_->trie_tokens().subspan(run.first, run.last - run.first);
+    refused.insert(refused.end(), tokens.begin(), tokens.end());
+  }
+  if (!refused.empty()) {
+    std::ranges::sort(refused);
+    auto is_refused = [&](TokenId t) { return std::ranges::binary_search(refused, t); };
+    if (wide.residual != nullptr && std::ranges::any_of(wide.residual->tokens, is_refused)) {
+      result.residual = Without(*wide.residual, is_refused);
+    }
+    result.accepted = Without(wide.accepted, refused);
+  }
+  result.reach = std::max(wide.reach, reach);
+  result.completion = result.others_reach = UINT64_MAX;
+  std::lock_guard lock(mutex_);
+  bytes_ += sizeof(Level1);
+  ++count_;
+  return new (memory_.Allocate<Level1>(1)) Level1(result);
+}
+
+// The residual trie less some tokens; null for an empty one.
+template <class IsRefused>
+const TokenTrie* MaskCache::Without(const TokenTrie& trie, IsRefused&& is_refused) {
+  std::vector<std::pair<std::string_view, TokenId>> residues;
+  for (uint32_t i = 1; i < trie.node_count(); ++i) {
+    for (uint32_t t = trie.nodes[i].tokens; t < trie.nodes[i + 1].tokens; ++t) {
+      const TokenId token = trie.tokens[t];
+      if (is_refused(token)) continue;
+      const std::string_view text = vocab_->bytes(token);  // it ends in what is left over
+      residues.push_back({text.substr(text.size() - trie.nodes[i].depth), token});
+    }
+  }
+  return residues.empty() ? nullptr : TrieOf(std::move(residues));
+}
+
+// The mask of a state from that of the same state without its bounds: the same where no token comes
+// near them, else but for tokens that do. Null where it is not so.
+const Level1* MaskCache::FromLoose(TermId state, const TermStore::Loosened& loosened) {
+  const Level1& loose = OfState(loosened.state);
+  const auto bound = static_cast<uint64_t>(loosened.bound);
+  if (loose.reach <= bound) return &loose;
+  if (loose.completion >= bound || bound - loose.completion < kLeastSame) return nullptr;
+  return FromWider(state, loosened.state, bound - loose.completion, kMostRefused);
+}
+
+// What tokens need of a count; null where it cannot be told.
+std::shared_ptr<const CountedTokens> MaskCache::TokensOf(TermId state,
+                                                         const TermStore::Counted& counted) {
+  std::shared_ptr<const std::vector<uint32_t>> table;
+  {
+    std::lock_guard lock(counted_mutex_);
+    auto [it, added] = tables_.try_emplace(counted.x.value);
+    if (added) {
+      if (auto made = Slice::Tabulate(&terms_, counted.x)) {
+        it->second = std::make_shared<const std::vector<uint32_t>>(*std::move(made));
+        bytes_ += it->second->capacity() * sizeof(uint32_t);
+      }
+    }
+    if (it->second == nullptr) return nullptr;
+    table = it->second;
+  }
+  const TermId loose = terms_.WithoutCount(state);
+  const std::array key = {loose.value, counted.x.value, counted.rest.value};
+  {
+    std::lock_guard lock(counted_mutex_);
+    if (const auto it = counted_.find(key); it != counted_.end()) return it->second;
+  }
+  std::shared_ptr<const CountedTokens> made;
+  {
+    const DraftLease draft(&drafts_);
+    made = CountedTokens::Create(*vocab_, &sets_, loose, *table, counted.rest, &draft->scratch);
+  }
+  std::lock_guard lock(counted_mutex_);
+  if (counted_bytes_ > kMostCounted) {
+    counted_.clear();
+    bytes_ -= counted_bytes_;
+    counted_bytes_ = 0;
+  }
+  const auto [it, added] = counted_.try_emplace(key, made);
+  if (added) {
+    const size_t bytes = made == nullptr ? kTrieOverhead : made->memory_bytes();
+    counted_bytes_ += bytes;
+    bytes_ += bytes;
+  }
+  return it->second;
+}
+
+// The mask of a state near the bounds of its count.
+const Level1* MaskCache::FromCount(TermId state, const TermStore::Counted& counted) {
+  const auto tokens = TokensOf(state, counted);
+  if (tokens == nullptr || !tokens->Knows(counted.least)) return nullptr;
+  const DraftLease draft(&drafts_);
+  Level1 result;
+  if (tokens->Count(counted.least, counted.most) > kMaxList) {
+    result.accepted.bitmap = bitmaps_.Intern(tokens->Bitmap(counted.least, counted.most));
+  } else {
+    draft->accepted = tokens->List(counted.least, counted.most);
+    std::ranges::sort(draft->accepted);
+    result.accepted = Compact(draft->accepted, {});
+  }
+  draft->escapes = tokens->Escapes(counted.least, counted.most);
+  if (!draft->escapes.empty()) AddEscapes(&*draft, &result);
   std::lock_guard lock(mutex_);
   bytes_ += sizeof(Level1);
   ++count_;
@@ -151,7 +264,7 @@ const Level1* MaskCache::FromWider(TermId state, TermId wider) {
 // The mask of a state that is its own far state.
 const Level1* MaskCache::Make(TermId state) {
   if (const auto wider = terms_.WithoutExclusions(state)) {
-    if (const Level1* made = FromWider(state, *wider)) return made;
+    if (const Level1* made = FromWider(state, *wider, 0, kMaxList)) return made;
   }
   {
     const DraftLease draft(&drafts_);
@@ -159,10 +272,22 @@ const Level1* MaskCache::Make(TermId state) {
       return draft->made != nullptr ? draft->made : Store(&*draft);
     }
   }
-  // A bound that no token of this state comes near, such as maxLength beside a pattern.
-  if (const auto loosened = terms_.Loosen(state)) {
-    const Level1& loose = OfState(loosened->state);
-    if (loose.reach <= static_cast<uint64_t>(loosened->bound)) return &loose;
+  const auto counted = terms_.FindCount(state);
+  const bool near = counted.has_value() && counted->most <= kNear;
+  if (near) {
+    if (const Level1* made = FromCount(state, *counted)) return made;
+  }
+  // Bounds that no token or few come near, such as maxLength beside a pattern.
+  const auto far = terms_.LoosenAll(state, vocab_->max_token_bytes() + 1);
+  if (far.has_value()) {
+    if (const Level1* made = FromLoose(state, *far)) return made;
+  }
+  const auto loosened = terms_.LoosenAll(state, kLeastSame);
+  if (loosened.has_value() && (!far.has_value() || far->state != loosened->state)) {
+    if (const Level1* made = FromLoose(state, *loosened)) return made;
+  }
+  if (counted.has_value() && !near) {
+    if (const Level1* made = FromCount(state, *counted)) return made;
   }
   const DraftLease draft(&drafts_);
   WalkState(state, &*draft);
@@ -174,7 +299,7 @@ const Level1* MaskCache::Make(TermId state) {
 template <class RootChild>
 void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
                      std::span<const TokenId> tokens, RootChild&& root_child, Draft* draft) {
-  uint64_t reach = 0;
+  uint64_t reach = 0, completion = 0;
   uint16_t deepest = 0;
   WalkScratch* const scratch = &draft->scratch;
   auto accept = [&](uint32_t first, uint32_t end) {
@@ -188,6 +313,7 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
     if (escapes) draft->escapes.push_back(i);
     if (escapes || node.tokens < tokens_end) deepest = std::max(deepest, node.depth);
     reach = std::max(reach, node.depth + at.completion);
+    completion = std::max(completion, at.completion);
     accept(node.tokens, tokens_end);
   };
   // All below is accepted inside, so that it does not matter where else it might end.
@@ -200,11 +326,13 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
     }
     const uint64_t rest_of_character = alphabets->below(i).leads != 0 ? 3 : 0;
     reach = std::max(reach, alphabets->deepest(i) + at.completion + rest_of_character);
+    completion = std::max(completion, at.completion + rest_of_character);
   };
   auto inside = [&](uint32_t i, uint64_t rest) {
     accept(nodes[i].tokens, nodes[i + 1].tokens);
     if (nodes[i].tokens < nodes[i + 1].tokens) deepest = std::max(deepest, nodes[i].depth);
     reach = std::max(reach, nodes[i].depth + rest);
+    completion = std::max(completion, rest);
   };
   auto as_set = [&](uint32_t i, const StatePlace& at) {
     if (at.as_set == SetTable::Dead()) at.as_set = sets_.InUnknownContext(at.id);
@@ -227,6 +355,7 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
     }
   }
   draft->reach = reach;
+  draft->completion = completion;
   draft->deepest = deepest;
 }
 
@@ -290,7 +419,7 @@ const Level1* MaskCache::FromLoop(TermId state, int64_t most, Slice* slice) {
   Level1 result = loop;
   const uint32_t* bitmaps[] = {slice->UpTo(static_cast<uint64_t>(most)), loop.others};
   result.accepted.bitmap = loop.others == nullptr ? bitmaps[0] : bitmaps_.Union(bitmaps);
-  result.reach = UINT64_MAX;
+  result.reach = result.completion = UINT64_MAX;
   result.others_reach = UINT64_MAX;
   std::lock_guard lock(mutex_);
   bytes_ += sizeof(Level1);
@@ -320,7 +449,7 @@ bool MaskCache::TakeSlice(TermId state, Draft* draft) {
     if (draft->made != nullptr) return true;
     draft->slice = slice->UpTo(static_cast<uint64_t>(head.b));
     WalkOthers(state, *slice, draft);
-    draft->reach = UINT64_MAX;
+    draft->reach = draft->completion = UINT64_MAX;
     return true;
   }
   const auto loop = terms_.FindLoop(state);
@@ -332,10 +461,14 @@ bool MaskCache::TakeSlice(TermId state, Draft* draft) {
   draft->others_reach = draft->deepest;
   // After any token of X's, what the loop needs completes it.
   const uint64_t after = terms_.term(loop->part).min_length;
-  draft->reach = loop->excluding
-                     ? UINT64_MAX
-                     : std::max(draft->reach == UINT64_MAX ? 0 : draft->reach,
-                                static_cast<uint64_t>(vocab_->max_token_bytes()) + after);
+  if (loop->excluding) {
+    draft->reach = draft->completion = UINT64_MAX;
+    return true;
+  }
+  // UINT64_MAX where there was nothing to walk.
+  draft->completion = std::max(draft->completion == UINT64_MAX ? 0 : draft->completion, after);
+  draft->reach = std::max(draft->reach == UINT64_MAX ? 0 : draft->reach,
+                          static_cast<uint64_t>(vocab_->max_token_bytes()) + after);
   return true;
 }
 
@@ -419,6 +552,7 @@ const TokenTrie* MaskCache::TrieOf(std::vector<std::pair<std::string_view, Token
 const Level1* MaskCache::Store(Draft* draft) {
   Level1 result;
   result.reach = draft->reach;
+  result.completion = draft->completion;
   result.others_reach = draft->others_reach;
   std::vector<const uint32_t*> bitmaps;
   if (draft->slice != nullptr) bitmaps.push_back(draft->slice);

@@ -14,6 +14,7 @@
 #include <absl/container/flat_hash_set.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -27,6 +28,7 @@
 #include "base/arena.h"
 #include "base/byte_codec.h"
 #include "mask/bitmap_store.h"
+#include "mask/counted.h"
 #include "mask/slice.h"
 #include "mask/token_trie.h"
 #include "mask/trie_walk.h"
@@ -70,6 +72,8 @@ struct Level1 {
   // shortest completion together: bounds on the text beyond this do not change the mask.
   // UINT64_MAX where it was not measured.
   uint64_t reach = UINT64_MAX;
+  // The greatest length of these completions alone. UINT64_MAX where it was not measured.
+  uint64_t completion = UINT64_MAX;
   // Of a state that loops on a slice's X: the longest prefix that was followed of tokens that are
   // not of X's alone; UINT64_MAX for other states.
   uint64_t others_reach = UINT64_MAX;
@@ -147,8 +151,12 @@ class MaskCache {
   void WalkOthers(TermId state, const Slice& slice, Draft* draft);
   bool TakeSlice(TermId state, Draft* draft);
   const Level1* FromLoop(TermId state, int64_t most, Slice* slice);
-  const Level1* FromWider(TermId state, TermId wider);
-  bool FindRefused(TermId state, TermId wider, std::vector<TokenId>* refused);
+  const Level1* FromCount(TermId state, const TermStore::Counted& counted);
+  std::shared_ptr<const CountedTokens> TokensOf(TermId state, const TermStore::Counted& counted);
+  const Level1* FromLoose(TermId state, const TermStore::Loosened& loosened);
+  const Level1* FromWider(TermId state, TermId wider, uint64_t same, size_t most);
+  bool FindRefused(TermId state, TermId wider, uint64_t same, size_t most,
+                   std::vector<TokenRun>* refused, uint64_t* reach);
   Slice* SliceFor(TermId x);
   const Level1* Store(Draft* draft);
   void AddEscapes(Draft* draft, Level1* out);
@@ -160,6 +168,8 @@ class MaskCache {
   void WalkCaptured(const Level1& level1, SetId set, RetId ret, bool all_unsure,
                     std::vector<TokenId>* out);
   std::vector<TokenId> Refused(SetId set);
+  template <class IsRefused>
+  const TokenTrie* Without(const TokenTrie& trie, IsRefused&& is_refused);
   TokenMask Without(const TokenMask& mask, const std::vector<TokenId>& refused);
   void Promote(SetId set, const TokenMask& mask);
   TokenMask Compact(const std::vector<TokenId>& list, std::span<const uint32_t* const> bitmaps);
@@ -177,6 +187,12 @@ class MaskCache {
   const std::shared_ptr<SliceStore> slice_store_;
   std::mutex slice_mutex_;
   absl::flat_hash_map<uint32_t, std::shared_ptr<Slice>> slices_;  // by x; null for none
+  std::mutex counted_mutex_;                                      // what follows
+  // By X; null for none.
+  absl::flat_hash_map<uint32_t, std::shared_ptr<const std::vector<uint32_t>>> tables_;
+  // By the state without its bounds, X, and what follows; null for none. Those made last.
+  absl::flat_hash_map<std::array<uint32_t, 3>, std::shared_ptr<const CountedTokens>> counted_;
+  size_t counted_bytes_ = 0;
   DraftPool drafts_;
   std::atomic<size_t> count_ = 0, bytes_ = 0;
   std::atomic<size_t> promoted_ = 0;

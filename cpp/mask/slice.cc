@@ -18,8 +18,6 @@ namespace {
 
 constexpr size_t kMaxStates = 4096;  // of X's automaton, over which it is no class of characters
 
-constexpr uint32_t kRefused = UINT32_MAX;  // in a table: no text of X goes on so
-
 }  // namespace
 
 std::optional<std::vector<uint32_t>> Slice::Tabulate(TermStore* terms, TermId x) {

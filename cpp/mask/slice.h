@@ -22,6 +22,7 @@ namespace grammask::internal {
 // only the second. Immutable but for bitmaps made on first need; thread-safe.
 class Slice {
  public:
+  static constexpr uint32_t kRefused = UINT32_MAX;  // in a table: no text of X goes on so
   // X's automaton, 256 targets a state: state 0 reads a new X, and is where a whole X leads; then
   // come the others in the order in which a search by bytes meets them, so that equal automata give
   // equal tables. Null when some text of X begins another, or X is no regular class-like term.

@@ -21,10 +21,6 @@ namespace {
 
 constexpr size_t kMostRanges = 3;  // of a state that is walked as it is
 
-struct ByteRange {
-  uint8_t lo, hi;
-};
-
 // Whether each text of bytes out of the ranges leads from `from` to `to`.
 bool AllLead(SetTable& sets, SetId from, std::span<const ByteRange> ranges, SetId to) {
   if (ranges.empty()) return from == to;
@@ -40,20 +36,6 @@ bool AllLead(SetTable& sets, SetId from, std::span<const ByteRange> ranges, SetI
     if (next == SetTable::Dead() || !AllLead(sets, next, ranges.subspan(1), to)) return false;
   }
   return true;
-}
-
-// What may follow a first byte of UTF-8.
-std::span<const ByteRange> After(uint8_t lead) {
-  static constexpr ByteRange kPlain[] = {{0x80, 0xBF}, {0x80, 0xBF}, {0x80, 0xBF}};
-  static constexpr ByteRange kE0[] = {{0xA0, 0xBF}, {0x80, 0xBF}};
-  static constexpr ByteRange kED[] = {{0x80, 0x9F}, {0x80, 0xBF}};
-  static constexpr ByteRange kF0[] = {{0x90, 0xBF}, {0x80, 0xBF}, {0x80, 0xBF}};
-  static constexpr ByteRange kF4[] = {{0x80, 0x8F}, {0x80, 0xBF}, {0x80, 0xBF}};
-  if (lead == 0xE0) return kE0;
-  if (lead == 0xED) return kED;
-  if (lead == 0xF0) return kF0;
-  if (lead == 0xF4) return kF4;
-  return std::span(kPlain).first(lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3);
 }
 
 // The same of a state, by its edges.
@@ -82,11 +64,11 @@ void AddAscii(TermStore& terms, TermId state, Alphabet* loop) {
 bool LeadLoops(TermStore& terms, TermId state, uint8_t lead) {
   const auto edges = terms.Expand(state).bytes;
   const auto e = std::ranges::lower_bound(edges, lead, {}, &ByteEdge::hi);
-  return e != edges.end() && e->lo <= lead && AllLead(terms, e->to, After(lead), state);
+  return e != edges.end() && e->lo <= lead && AllLead(terms, e->to, BytesAfter(lead), state);
 }
 bool LeadLoops(SetTable& sets, SetId set, uint8_t lead) {
   const SetId next = sets.Step(set, lead);
-  return next != SetTable::Dead() && AllLead(sets, next, After(lead), set);
+  return next != SetTable::Dead() && AllLead(sets, next, BytesAfter(lead), set);
 }
 
 // Calls f for the first bytes of `leads` until one does not loop.
@@ -139,6 +121,19 @@ WalkLoop CountedLoop(TermStore& terms, TermId state) {
 }
 
 }  // namespace
+
+std::span<const ByteRange> BytesAfter(uint8_t lead) {
+  static constexpr ByteRange kPlain[] = {{0x80, 0xBF}, {0x80, 0xBF}, {0x80, 0xBF}};
+  static constexpr ByteRange kE0[] = {{0xA0, 0xBF}, {0x80, 0xBF}};
+  static constexpr ByteRange kED[] = {{0x80, 0x9F}, {0x80, 0xBF}};
+  static constexpr ByteRange kF0[] = {{0x90, 0xBF}, {0x80, 0xBF}, {0x80, 0xBF}};
+  static constexpr ByteRange kF4[] = {{0x80, 0x8F}, {0x80, 0xBF}, {0x80, 0xBF}};
+  if (lead == 0xE0) return kE0;
+  if (lead == 0xED) return kED;
+  if (lead == 0xF0) return kF0;
+  if (lead == 0xF4) return kF4;
+  return std::span(kPlain).first(lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3);
+}
 
 bool LiteralRun::Split(const TermStore& terms, TermId state) {
   const Term& t = terms.term(state);

@@ -34,6 +34,12 @@ WalkLoop LoopOf(SetTable& sets, SetId set, bool loops);
 // The loop of a state.
 WalkLoop LoopOf(TermStore& terms, TermId state);
 
+struct ByteRange {
+  uint8_t lo, hi;
+};
+// What may follow a first byte of UTF-8, 0xC2 to 0xF4, byte by byte.
+std::span<const ByteRange> BytesAfter(uint8_t lead);
+
 // A state that reads a text, byte by byte: which text, and what is then left.
 struct LiteralRun {
   std::string_view text;

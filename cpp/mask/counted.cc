@@ -1,0 +1,422 @@
+// A counted state without its bounds to what each token needs of them.
+//
+// Under `maxLength` beside a pattern, near the bound, each number of characters left is a state of
+// its own, with a mask of its own. Yet they differ in one thing: a token is taken where the
+// characters that it has and the fewest that then complete the pattern are no more than are left.
+// So the vocabulary's trie is walked once, from the state without the bound, in step with the
+// automaton of X, which counts: no text of X begins another, so that what was read is X's in one
+// way only. What the pattern still needs after a prefix is a shortest path, found once for each
+// state. A byte with which no X goes on leaves the loop; from there on the walk is that of any
+// state, and the count stays what it was.
+//
+// For `[0-9a-f]+` of at most twelve characters: `12ab` needs four, `12",` has two and leaves `,`.
+//
+// A lower bound, `minLength`, is one on the characters before the loop is left. For a token that
+// ends in the loop it does not matter where the pattern can go on for as long as one likes: where a
+// shortest path has a state that loops on some character.
+//
+// Cost: some 10 ns a node, and 3 ns for each token below a node where the pattern loops on all that
+// is there; then some 10 us for each bound. Tests: tests/mask/counted_test.cc.
+#include "mask/counted.h"
+
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <utility>
+
+#include "mask/bitmap_store.h"
+#include "mask/slice.h"
+
+namespace grammask::internal {
+namespace {
+
+constexpr uint32_t kMostNeed = 1 << 16;
+constexpr size_t kMostExplored = 4096;  // places on the way to a pattern's completion
+constexpr size_t kMostKnown = 1 << 16;
+constexpr size_t kRecent = 256;
+
+class CountedWalk {
+ public:
+  CountedWalk(const Vocab& vocab, SetTable* sets, const std::vector<uint32_t>& table,
+              WalkScratch* scratch);
+
+  // Whether leaving the loop for `rest` shows in the first byte.
+  bool Fits(TermId rest);
+  // False where a need cannot be told.
+  bool Run(TermId loose);
+
+  std::vector<uint64_t> inside, left;  // number << 32 | token
+  std::vector<CountedTokens::Escape> escapes;
+  bool any_number = true;
+
+ private:
+  // In the loop: a state without its bounds, and one of X's automaton.
+  struct Place {
+    TermId state;
+    uint32_t x = 0;
+  };
+  static uint64_t KeyOf(const Place& p) { return uint64_t{p.state.value} << 32 | p.x; }
+  // The fewest X's to begin until the loop can end, and whether any greater number does as well.
+  struct Needed {
+    uint32_t rounds;
+    bool any_number;
+  };
+  struct Recent {
+    uint64_t place = 0;
+    Needed needed = {};
+  };
+  struct Level {
+    StateLevel at;
+    uint32_t x;
+    uint32_t rounds;  // X's begun
+  };
+
+  uint32_t XAfter(uint32_t x, int byte) const { return table_[size_t{x} * 256 + size_t(byte)]; }
+  bool IsWhole(uint32_t x, std::span<const ByteRange> ranges) const;
+  void Add(std::vector<uint64_t>* to, uint32_t first, uint32_t end, uint32_t number) {
+    for (uint32_t t = first; t < end; ++t) {
+      to->push_back(uint64_t{number} << 32 | static_cast<uint32_t>(vocab_.trie_tokens()[t]));
+    }
+  }
+  void AddWhole(uint32_t i, uint32_t begun, uint32_t more);
+  bool CanEnd(const Place& p);
+  bool CanGoOn(const Place& p);
+  const Needed* Find(const Place& from);
+  bool Search(const Place& from, Needed* needed);
+  void WalkRest(uint32_t i, TermId state, uint32_t rounds);
+
+  const Vocab& vocab_;
+  SetTable& sets_;
+  TermStore& terms_;
+  const std::vector<uint32_t>& table_;
+  WalkScratch& scratch_;
+  const std::span<const TrieNode> nodes_;
+  Alphabet whole_;  // characters that are an X each
+  absl::flat_hash_map<uint64_t, Needed> needed_;
+  std::vector<Recent> recent_;
+};
+
+CountedWalk::CountedWalk(const Vocab& vocab, SetTable* sets, const std::vector<uint32_t>& table,
+                         WalkScratch* scratch)
+    : vocab_(vocab),
+      sets_(*sets),
+      terms_(sets->terms()),
+      table_(table),
+      scratch_(*scratch),
+      nodes_(vocab.nodes()),
+      recent_(kRecent) {
+  for (uint8_t b = 0; b < 0x80; ++b) {
+    if (XAfter(0, b) == 0) whole_.Add(b);
+  }
+  for (int b = 0xC2; b <= 0xF4; ++b) {
+    const uint32_t x = XAfter(0, b);
+    if (x != Slice::kRefused && x != 0 && IsWhole(x, BytesAfter(static_cast<uint8_t>(b)))) {
+      whole_.AddLead(static_cast<uint8_t>(b));
+    }
+  }
+}
+
+// Whether each text of bytes out of the ranges completes the X. At most three bytes.
+bool CountedWalk::IsWhole(uint32_t x, std::span<const ByteRange> ranges) const {
+  if (ranges.empty()) return x == 0;
+  uint32_t last = Slice::kRefused;
+  for (int b = ranges[0].lo; b <= ranges[0].hi; ++b) {
+    const uint32_t to = XAfter(x, b);
+    if (to == Slice::kRefused || (to == 0 && ranges.size() > 1)) return false;
+    if (to == last) continue;
+    last = to;
+    if (!IsWhole(to, ranges.subspan(1))) return false;
+  }
+  return true;
+}
+
+bool CountedWalk::Fits(TermId rest) {
+  const Expansion& e = terms_.Expand(rest);
+  if (!e.calls.empty() || !e.tokens.empty()) return false;
+  return std::ranges::none_of(e.bytes, [&](const ByteEdge& edge) {
+    for (int b = edge.lo; b <= edge.hi; ++b) {
+      if (XAfter(0, b) != Slice::kRefused) return true;
+    }
+    return false;
+  });
+}
+
+// Whether the loop may end here.
+bool CountedWalk::CanEnd(const Place& p) {
+  if (p.x != 0) return false;
+  if (terms_.term(p.state).nullable) return true;
+  for (const ByteEdge& e : terms_.Expand(p.state).bytes) {
+    for (int b = e.lo; b <= e.hi; ++b) {
+      if (XAfter(0, b) == Slice::kRefused) return true;
+    }
+  }
+  return false;
+}
+
+// Whether some X of one byte leads back here.
+bool CountedWalk::CanGoOn(const Place& p) {
+  if (p.x != 0) return false;
+  for (const ByteEdge& e : terms_.Expand(p.state).bytes) {
+    if (e.to != p.state) continue;
+    for (int b = e.lo; b <= e.hi; ++b) {
+      if (XAfter(0, b) == 0) return true;
+    }
+  }
+  return false;
+}
+
+// A shortest path, on which the first byte of an X counts one and others nothing; of these one with
+// a place at which X's may be put in, if there is any.
+bool CountedWalk::Search(const Place& from, Needed* needed) {
+  struct Step {
+    uint32_t rounds;
+    bool goes_on;
+    Place place;
+  };
+  constexpr uint32_t kFar = std::numeric_limits<uint32_t>::max();
+  Needed best = {kFar, false};
+  auto reach = [&](uint32_t rounds, bool any_number) {
+    if (rounds < best.rounds) {
+      best = {rounds, any_number};
+    } else if (rounds == best.rounds) {
+      best.any_number |= any_number;
+    }
+  };
+  // Of the shortest way known to a place, twice; less one where it goes on.
+  absl::flat_hash_map<uint64_t, uint32_t> known;
+  std::deque<Step> open = {{0, CanGoOn(from), from}};  // ascending rounds
+  while (!open.empty()) {
+    const Step at = open.front();
+    open.pop_front();
+    if (at.rounds > best.rounds || (at.rounds == best.rounds && best.any_number)) break;
+    const uint32_t cost = at.rounds * 2 + !at.goes_on;
+    const auto [seen, is_new] = known.try_emplace(KeyOf(at.place), cost);
+    if (!is_new) {
+      if (seen->second <= cost) continue;
+      seen->second = cost;
+    }
+    if (const auto it = needed_.find(KeyOf(at.place)); it != needed_.end()) {
+      reach(at.rounds + it->second.rounds, at.goes_on || it->second.any_number);
+      continue;
+    }
+    if (CanEnd(at.place)) reach(at.rounds, at.goes_on);
+    if (known.size() > kMostExplored) return false;
+    for (const ByteEdge& e : terms_.Expand(at.place.state).bytes) {
+      uint32_t last = Slice::kRefused;
+      for (int b = e.lo; b <= e.hi; ++b) {
+        const uint32_t x = XAfter(at.place.x, b);
+        if (x == last || x == Slice::kRefused) continue;
+        last = x;
+        const Place to = {e.to, x};
+        const Step next = {at.rounds + (at.place.x == 0), at.goes_on || CanGoOn(to), to};
+        at.place.x == 0 ? open.push_back(next) : open.push_front(next);
+      }
+    }
+  }
+  *needed = best;
+  return best.rounds != kFar;  // else a search for emptiness went over its limit
+}
+
+// Null where it cannot be told.
+const CountedWalk::Needed* CountedWalk::Find(const Place& from) {
+  const uint64_t key = KeyOf(from);
+  Recent& recent = recent_[(from.state.value + from.x) % kRecent];
+  if (recent.place == key) return &recent.needed;
+  auto it = needed_.find(key);
+  if (it == needed_.end()) {
+    Needed needed;
+    if (needed_.size() >= kMostKnown || !Search(from, &needed)) return nullptr;
+    it = needed_.emplace(key, needed).first;
+  }
+  recent = {key, it->second};
+  return &recent.needed;
+}
+
+// The texts below and at node i, each of X's that leave the loop where it is.
+void CountedWalk::AddWhole(uint32_t i, uint32_t begun, uint32_t more) {
+  const TrieNode& node = nodes_[i];
+  const TrieAlphabets& alphabets = vocab_.alphabets();
+  const auto tokens = vocab_.trie_tokens();
+  const auto lengths = alphabets.lengths();
+  const uint32_t end = nodes_[node.end].tokens;
+  const bool ascii = alphabets.below(i).leads == 0;
+  for (uint32_t t = node.tokens; t < end; ++t) {
+    uint32_t characters = lengths[t] - node.depth;
+    if (!ascii) {
+      const std::string_view text = vocab_.bytes(tokens[t]).substr(node.depth);
+      characters = static_cast<uint32_t>(
+          std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+    }
+    Add(&inside, t, t + 1, begun + characters + more);
+  }
+}
+
+// At and below node i, where `state` has left the loop after so many rounds.
+void CountedWalk::WalkRest(uint32_t i, TermId state, uint32_t rounds) {
+  const TrieAlphabets& alphabets = vocab_.alphabets();
+  StateWalker walker(&terms_, &scratch_);
+  auto visit = [&](uint32_t k, const WalkPlace& at) {
+    Add(&left, nodes_[k].tokens, nodes_[k + 1].tokens, rounds);
+    if (at.escaping && !nodes_[k].leaf) escapes.push_back({rounds, k});
+  };
+  auto whole = [&](uint32_t k, const WalkPlace&) {
+    Add(&left, nodes_[k].tokens, nodes_[nodes_[k].end].tokens, rounds);
+  };
+  auto literal = [&](uint32_t k, uint64_t) {
+    Add(&left, nodes_[k].tokens, nodes_[k + 1].tokens, rounds);
+  };
+  auto as_set = [&](uint32_t k, const StatePlace& at) {
+    if (at.as_set == SetTable::Dead()) at.as_set = sets_.InUnknownContext(at.id);
+    WalkTrie(SetWalker(&sets_, &scratch_), nodes_, &alphabets, k + 1, nodes_[k].end,
+             nodes_[k].depth, at.as_set,
+             WalkCalls{visit, whole, literal, [](uint32_t, const SetPlace&) {}});
+  };
+  StatePlace& at = walker.Of(state);
+  if (TakesAll(walker, nodes_, alphabets, i, &at, false)) {
+    whole(i, at);
+    return;
+  }
+  visit(i, at);
+  WalkTrie(walker, nodes_, &alphabets, i + 1, nodes_[i].end, nodes_[i].depth, state,
+           WalkCalls{visit, whole, literal, as_set});
+}
+
+bool CountedWalk::Run(TermId loose) {
+  const TrieAlphabets& alphabets = vocab_.alphabets();
+  const auto count = static_cast<uint32_t>(vocab_.node_count());
+  StateWalker walker(&terms_, &scratch_);
+  std::vector<Level> levels(static_cast<size_t>(vocab_.max_token_bytes()) + 1);
+  auto enter = [&](StatePlace* at, uint32_t end, uint32_t x, uint32_t rounds, Level* level) {
+    walker.Need(at);
+    StateWalker::Enter(at, end, &level->at);
+    level->x = x;
+    level->rounds = rounds;
+  };
+  enter(&walker.Of(loose), count, 0, 0, &levels[0]);
+  for (uint32_t i = 1; i < count;) {
+    const TrieNode& node = nodes_[i];
+    Level& from = levels[node.depth - 1u];
+    const TermId to = StateWalker::Step(&from.at, node.byte);
+    if (StateWalker::IsDead(to)) {
+      i = StateWalker::Exhausted(from.at) ? from.at.end : node.end;
+      continue;
+    }
+    const uint32_t x = XAfter(from.x, node.byte);
+    if (x == Slice::kRefused) {
+      WalkRest(i, to, from.rounds);
+      i = node.end;
+      continue;
+    }
+    const uint32_t begun = from.rounds + (from.x == 0);
+    const Needed* needed = Find({to, x});
+    if (needed == nullptr || begun + needed->rounds >= kMostNeed) return false;
+    const uint32_t more = needed->rounds;
+    any_number &= needed->any_number;
+    StatePlace& at = walker.Of(to);
+    // Where the loop may end without a byte of its own, each place is one to escape from.
+    if (x == 0 && !at.escaping && !node.leaf &&
+        TakesAll(walker, nodes_, alphabets, i, &at, false) && at.loop.most == UINT64_MAX &&
+        alphabets.below(i).IsWithin(whole_)) {
+      AddWhole(i, begun, more);
+      i = node.end;
+      continue;
+    }
+    Add(&inside, node.tokens, nodes_[i + 1].tokens, begun + more);
+    if (!node.leaf) {
+      if (at.escaping) escapes.push_back({begun, i});
+      enter(&at, node.end, x, begun, &levels[node.depth]);
+    }
+    ++i;
+  }
+  return true;
+}
+
+}  // namespace
+
+CountedTokens::ByNumber::ByNumber(const std::vector<uint64_t>& entries) {
+  uint32_t most = 0;
+  for (uint64_t e : entries) most = std::max(most, static_cast<uint32_t>(e >> 32));
+  ends.resize(size_t{most} + 2);
+  for (uint64_t e : entries) ++ends[(e >> 32) + 1];
+  for (size_t n = 1; n < ends.size(); ++n) ends[n] += ends[n - 1];
+  tokens.resize(entries.size());
+  for (uint64_t e : entries) {
+    tokens[ends[e >> 32]++] = static_cast<TokenId>(static_cast<uint32_t>(e));
+  }
+  ends.pop_back();  // each has become where the next one begins
+}
+
+std::span<const TokenId> CountedTokens::ByNumber::Between(int64_t from, int64_t to) const {
+  auto end = [&](int64_t n) -> size_t {
+    if (n < 0) return 0;
+    return ends[std::min(static_cast<size_t>(n), ends.size() - 1)];
+  };
+  const size_t first = end(from - 1);
+  return std::span(tokens).subspan(first, std::max(first, end(to)) - first);
+}
+
+CountedTokens::CountedTokens(size_t words, ByNumber inside, ByNumber left,
+                             std::vector<Escape> escapes, bool any_number)
+    : words_(words),
+      inside_(std::move(inside)),
+      left_(std::move(left)),
+      escapes_(std::move(escapes)),
+      any_number_(any_number) {}
+
+std::unique_ptr<CountedTokens> CountedTokens::Create(const Vocab& vocab, SetTable* sets,
+                                                     TermId loose,
+                                                     const std::vector<uint32_t>& table,
+                                                     TermId rest, WalkScratch* scratch) {
+  CountedWalk walk(vocab, sets, table, scratch);
+  if (!walk.Fits(rest) || !walk.Run(loose)) return nullptr;
+  const size_t words = (static_cast<size_t>(vocab.size()) + 31) / 32;
+  return std::unique_ptr<CountedTokens>(new CountedTokens(
+      words, ByNumber(walk.inside), ByNumber(walk.left), std::move(walk.escapes), walk.any_number));
+}
+
+size_t CountedTokens::Count(int64_t least, int64_t most) const {
+  return inside_.Between(0, most).size() + left_.Between(least, most).size();
+}
+
+std::vector<TokenId> CountedTokens::List(int64_t least, int64_t most) const {
+  const auto inside = inside_.Between(0, most), left = left_.Between(least, most);
+  std::vector<TokenId> list(inside.begin(), inside.end());
+  list.insert(list.end(), left.begin(), left.end());
+  return list;
+}
+
+std::vector<uint32_t> CountedTokens::Bitmap(int64_t least, int64_t most) const {
+  const size_t count = inside_.Between(0, most).size();
+  std::vector<uint32_t> result;
+  {
+    std::lock_guard lock(mutex_);
+    if (bits_.empty() || std::max(count, in_bits_) - std::min(count, in_bits_) > count) {
+      bits_.assign(words_, 0);
+      in_bits_ = 0;
+    }
+    for (; in_bits_ < count; ++in_bits_) SetBit(bits_.data(), inside_.tokens[in_bits_]);
+    for (; in_bits_ > count; --in_bits_) ClearBit(bits_.data(), inside_.tokens[in_bits_ - 1]);
+    result = bits_;
+  }
+  for (TokenId t : left_.Between(least, most)) SetBit(result.data(), t);
+  return result;
+}
+
+std::vector<uint32_t> CountedTokens::Escapes(int64_t least, int64_t most) const {
+  std::vector<uint32_t> nodes;
+  for (const Escape& e : escapes_) {
+    if (least <= e.rounds && e.rounds <= most) nodes.push_back(e.node);
+  }
+  return nodes;
+}
+
+size_t CountedTokens::memory_bytes() const {
+  return sizeof(CountedTokens) + words_ * 4 + escapes_.capacity() * sizeof(Escape) +
+         (inside_.tokens.capacity() + inside_.ends.capacity() + left_.tokens.capacity() +
+          left_.ends.capacity()) *
+             4;
+}
+
+}  // namespace grammask::internal

@@ -1,0 +1,76 @@
+// The tokens of a counted state by how much of its count they need.
+#ifndef GRAMMASK_MASK_COUNTED_H_
+#define GRAMMASK_MASK_COUNTED_H_
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "automaton/term_store.h"
+#include "base/ids.h"
+#include "mask/trie_walk.h"
+#include "parser/set_table.h"
+#include "vocab/vocab.h"
+
+namespace grammask::internal {
+
+// For states `X{a,b} rest` and `(X{a,b} & P) rest` that differ in a and b only, where no text of X
+// begins another (one character of a class, in UTF-8 or in JSON spellings) and `rest` begins with a
+// byte with which no X does. Which tokens such a state takes, and where they escape, follows from
+// how many X's a token has and how many must come after it. Immutable but for a bitmap at hand;
+// thread-safe.
+class CountedTokens {
+ public:
+  struct Escape {
+    uint32_t rounds;  // X's before it
+    uint32_t node;    // of the vocabulary's trie
+  };
+
+  // `loose`: such a state with X* as its loop. `table`: Slice::Tabulate of X. Null where it cannot
+  // be told: the rest calls a procedure at once or begins as X's do, or how many X's complete a
+  // prefix takes a search over many states.
+  static std::unique_ptr<CountedTokens> Create(const Vocab& vocab, SetTable* sets, TermId loose,
+                                               const std::vector<uint32_t>& table, TermId rest,
+                                               WalkScratch* scratch);
+
+  // Whether the state of `least` to `most` X's can be told.
+  bool Knows(int64_t least) const { return least == 0 || any_number_; }
+  // How many tokens that state takes, the tokens themselves, in no order, and as a bitmap of
+  // ceil(V/32) words; where tokens escape from it, ascending.
+  size_t Count(int64_t least, int64_t most) const;
+  std::vector<TokenId> List(int64_t least, int64_t most) const;
+  std::vector<uint32_t> Bitmap(int64_t least, int64_t most) const;
+  std::vector<uint32_t> Escapes(int64_t least, int64_t most) const;
+  size_t memory_bytes() const;
+
+ private:
+  // Tokens by a number.
+  struct ByNumber {
+    explicit ByNumber(const std::vector<uint64_t>& entries);  // number << 32 | token
+    // Those of `from` to `to`.
+    std::span<const TokenId> Between(int64_t from, int64_t to) const;
+
+    std::vector<TokenId> tokens;  // ascending numbers
+    std::vector<uint32_t> ends;   // how many tokens have this number or a lower one
+  };
+
+  CountedTokens(size_t words, ByNumber inside, ByNumber left, std::vector<Escape> escapes,
+                bool any_number);
+
+  const size_t words_;
+  const ByNumber inside_;  // that end in the loop, by the X's until the loop can end
+  const ByNumber left_;    // that have left it, by the X's before
+  const std::vector<Escape> escapes_;
+  // After any token that ends in the loop, any greater number of X's can complete it as well.
+  const bool any_number_;
+  mutable std::mutex mutex_;
+  // The bitmap asked for last, of the first so many of inside_: counts mostly go down by little.
+  mutable std::vector<uint32_t> bits_;
+  mutable size_t in_bits_ = 0;
+};
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_MASK_COUNTED_H_

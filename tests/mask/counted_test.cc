@@ -1,0 +1,214 @@
+// Counts beside patterns, near their bounds: masks taken from those of the state without the bound.
+#include "mask/counted.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "mask/mask_world.h"
+
+namespace grammask::internal {
+namespace {
+
+// Words, digits, quotes and what may follow them, characters of two to four bytes whole and in
+// pieces, escapes, and runs.
+std::vector<std::string> Tokens() {
+  std::vector<std::string> tokens;
+  for (int b = 0; b < 256; ++b) tokens.push_back(std::string(1, static_cast<char>(b)));
+  for (const char* text : {"\xC3\xA9",
+                           "\xC3\xA9\xC3\xA9",
+                           "a\xC3\xA9",
+                           "a\xC3",
+                           "\xE6\x97\xA5",
+                           "\xE6\x97",
+                           "\x97\xA5",
+                           "\xF0\x9F\x99\x82",
+                           "\xF0\x9F",
+                           "x\xE6\x97\xA5y",
+                           "\\n",
+                           "\\u00e9",
+                           "\\u00",
+                           "e9",
+                           "a\\",
+                           "\\\"",
+                           "\",",
+                           "\"}",
+                           "a\",",
+                           "12\",\"",
+                           "ab\"]",
+                           "ab\",\n  ",
+                           "aaaaaaaaaaaaaaaa",
+                           "0123456789abcdef",
+                           "--------",
+                           "a b c d e f g h",
+                           " the",
+                           " a b",
+                           "word word "}) {
+    tokens.push_back(text);
+  }
+  std::mt19937 random(11);
+  const std::string letters = "abcdef0123 -\"\\,xyz\xC3\xA9";
+  for (int i = 0; i < 3000; ++i) {
+    std::string token;
+    for (size_t n = 1 + random() % 9; n > 0; --n) token += letters[random() % letters.size()];
+    tokens.push_back(token);
+  }
+  std::ranges::sort(tokens);
+  tokens.erase(std::ranges::unique(tokens).begin(), tokens.end());
+  return tokens;
+}
+
+struct Pattern {
+  const char* name;
+  int64_t shortest, longest;  // of its texts, in characters
+  NodeId (*make)(GrammarBuilder&, bool json);
+  std::vector<std::string> texts;  // that begin one of its texts
+};
+
+NodeId Class(GrammarBuilder& b, const CodePointSet& set, bool json) {
+  return json ? b.JsonClass(set) : b.Class(set);
+}
+
+std::vector<Pattern> Patterns() {
+  return {
+      {"letters",
+       1,
+       kUnbounded,
+       [](GrammarBuilder& b, bool json) {
+         return b.Repeat(Class(b, CodePointSet{{'a', 'z'}}, json), 1, kUnbounded);
+       },
+       {"", "a", "abc"}},
+      {"a search",
+       1,
+       kUnbounded,
+       [](GrammarBuilder& b, bool json) {
+         const NodeId any = b.Star(Class(b, CodePointSet::All(), json));
+         return b.Sequence({any, Class(b, CodePointSet{{'0', '9'}}, json), any});
+       },
+       {"", "x", "x1", "\xC3\xA9"}},
+      {"two digits at the end",
+       2,
+       kUnbounded,
+       [](GrammarBuilder& b, bool json) {
+         const NodeId digit = Class(b, CodePointSet{{'0', '9'}}, json);
+         return b.Sequence({b.Star(Class(b, CodePointSet::All(), json)), digit, digit});
+       },
+       {"", "x1", "12"}},
+      {"even lengths",
+       0,
+       kUnbounded,
+       [](GrammarBuilder& b, bool json) {
+         const NodeId any = Class(b, CodePointSet::All(), json);
+         return b.Star(b.Sequence({any, any}));
+       },
+       {"", "a", "ab"}},
+      {"counts of its own",
+       3,
+       9,
+       [](GrammarBuilder& b, bool json) {
+         return b.Repeat(Class(b, CodePointSet{{'a', 'f'}, {'0', '9'}}, json), 3, 9);
+       },
+       {"", "a0", "a0b1c2"}},
+      {"words",
+       1,
+       kUnbounded,
+       [](GrammarBuilder& b, bool json) {
+         const NodeId space = b.Repeat(Class(b, CodePointSet{{' ', ' '}}, json), 1, kUnbounded);
+         const NodeId word = b.Repeat(Class(b, CodePointSet{{'!', '~'}}, json), 1, kUnbounded);
+         return b.Sequence({b.Repeat(b.Sequence({word, space}), 0, 9), word});
+       },
+       {"", "a", "a b ", "a b c d e f g h"}},
+      {"long ways to short words",
+       2,
+       3,
+       [](GrammarBuilder& b, bool json) {
+         // In bytes the first is the shorter, in characters the second.
+         return b.Choice({b.Sequence({Class(b, CodePointSet{{'a', 'a'}}, json),
+                                      Class(b, CodePointSet{{'b', 'b'}}, json),
+                                      Class(b, CodePointSet{{'c', 'c'}}, json)}),
+                          b.Sequence({Class(b, CodePointSet{{'a', 'a'}}, json),
+                                      Class(b, CodePointSet{{0x1F642, 0x1F642}}, json)})});
+       },
+       {"", "a"}},
+  };
+}
+
+// Every length left, each checked against trying all tokens.
+TEST(CountedMask, BesidePatterns) {
+  const auto vocab = MakeVocab(Tokens());
+  for (const bool json : {false, true}) {
+    for (const Pattern& pattern : Patterns()) {
+      MaskWorld w(vocab);
+      for (const auto& [least, most] : std::vector<std::pair<int64_t, int64_t>>{
+               {0, 3}, {0, 5}, {0, 12}, {2, 5}, {6, 6}, {0, 16}, {0, 17}, {1, 40}, {30, 40}}) {
+        if (most < pattern.shortest || least > pattern.longest) continue;
+        const SetId start = w.Start([&, least = least, most = most](GrammarBuilder& b) {
+          const NodeId loop = b.Repeat(Class(b, CodePointSet::All(), json), least, most);
+          const NodeId both = b.And({loop, pattern.make(b, json)});
+          return json ? b.Sequence({b.Bytes("\""), both, b.Bytes("\""),
+                                    b.Star(b.Class(CodePointSet{{' ', ' '}, {',', ','}}))})
+                      : both;
+        });
+        for (const std::string& text : pattern.texts) {
+          const SetId set = w.sets().Run(start, (json ? "\"" : "") + text);
+          if (set == SetTable::Dead()) continue;  // longer than the bound
+          w.Check(set, std::string(pattern.name) + (json ? " in JSON, " : ", ") +
+                           std::to_string(least) + " to " + std::to_string(most) + " after '" +
+                           text + "'");
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// A count alone, of characters that are not most of all.
+TEST(CountedMask, Alone) {
+  const auto vocab = MakeVocab(Tokens());
+  MaskWorld w(vocab);
+  for (int64_t most = 1; most < 14; ++most) {
+    for (int64_t least : {int64_t{0}, int64_t{1}, most}) {
+      const SetId start = w.Start([&](GrammarBuilder& b) {
+        return b.Sequence({b.Repeat(b.Class(CodePointSet{{'a', 'f'}, {0xE9, 0xE9}}), least, most),
+                           b.Bytes("\""), b.Star(b.Class(CodePointSet{{',', ','}, {'a', 'b'}}))});
+      });
+      w.CheckAlong(start, std::string(static_cast<size_t>(most), 'b') + "\"a",
+                   std::to_string(least) + " to " + std::to_string(most));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// A loop whose end does not show in a byte of its own, and one that ends in another's beginning.
+TEST(CountedMask, WhatFollowsBeginsAlike) {
+  const auto vocab = MakeVocab(Tokens());
+  MaskWorld w(vocab);
+  for (int64_t most : {2, 4, 7}) {
+    const SetId start = w.Start([&](GrammarBuilder& b) {
+      const NodeId letters = b.Star(b.Class(CodePointSet{{'a', 'c'}}));
+      return b.Sequence(
+          {b.And({b.Repeat(b.Class(CodePointSet{{'a', 'f'}}), 0, most), b.Not(b.Bytes("ab"))}),
+           letters, b.Bytes("-")});
+    });
+    w.CheckAlong(start, std::string(static_cast<size_t>(most), 'd') + "ab-", std::to_string(most));
+    if (HasFatalFailure()) return;
+  }
+}
+
+// What is excluded comes after a quote; the mask before it is that of the string without.
+TEST(CountedMask, ExclusionsBehindAQuote) {
+  const auto vocab = MakeVocab(Tokens());
+  MaskWorld w(vocab);
+  const SetId start = w.Start([](GrammarBuilder& b) {
+    return b.Sequence({b.Bytes("\""),
+                       b.And({b.Star(b.JsonClass(CodePointSet{{'a', 'f'}, {'0', '9'}})),
+                              b.Not(b.JsonText("ab")), b.Not(b.JsonText("0123"))}),
+                       b.Bytes("\""), b.Star(b.Bytes(","))});
+  });
+  w.CheckAlong(start, "\"abc\",", "without ab and 0123");
+}
+
+}  // namespace
+}  // namespace grammask::internal
