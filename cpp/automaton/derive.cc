@@ -291,7 +291,7 @@ class Deriver {
     if (it == s_.raw_.end()) return false;
     const Expansion* const raw = it->second;  // a search may add others
     for (const ByteEdge& e : raw->bytes) {
-      const TermId to = s_.Checked(e.to);
+      const TermId to = s_.Checked(e.to, Least());
       if (to != s_.Nothing()) bytes_.push_back({e.lo, e.hi, to});
     }
     if (bytes_.size() == raw->bytes.size()) same_ = raw;
@@ -316,7 +316,10 @@ class Deriver {
     gap(256);
   }
 
-  TermId Boolean(TermId id) const { return raw_ ? id : s_.Checked(id); }
+  TermId Boolean(TermId id) const { return raw_ ? id : s_.Checked(id, Least()); }
+
+  // A text that is left after one byte is at most a byte shorter.
+  uint64_t Least() const { return t_.min_length == 0 ? 0 : t_.min_length - 1; }
 
   void Digits() {
     const Multiple m = s_.multiples_[static_cast<size_t>(t_.b)];

@@ -7,11 +7,18 @@
 // learn their exact shortest length; when the search runs out, all states seen match nothing. So no
 // state that matches nothing is ever a target of an edge, and no mask leads into a dead end.
 //
+// Questions come in swarms, from a state's targets and theirs. What a search finds out bounds the
+// lengths of all states that it met from below, and a state's length those of its targets, so later
+// searches go straighter. The targets of an intersection are made when their turn comes; those
+// beyond ASCII mostly never have one. A search that takes long asks what its states want without
+// their counts, which is one question for all counts.
+//
 // Cost: a few states in practice; at most Limits::max_regular_states for all questions of one
 // grammar while it is built, and for one question later, after which the term is taken for not
 // empty and over_budget() says so (building then fails).
 //
-// Tests: tests/automaton/term_test.cc.
+// Source: Hart, Nilsson, Raphael 1968; Koenig and Likhachev, "Adaptive A*", AAMAS 2005. Tests:
+// tests/automaton/term_test.cc.
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
@@ -30,6 +37,9 @@ constexpr uint8_t kMatches = 1, kEmptyLanguage = 2, kUndecided = 3, kTooFar = 4;
 constexpr size_t kLooseStates = 64;
 constexpr int kMostBounds = 4;
 
+// States after which a search asks what its states want without their counts.
+constexpr size_t kPlainStates = 12;
+
 }  // namespace
 
 class EmptinessSearch {
@@ -47,20 +57,43 @@ class EmptinessSearch {
   // The length of the shortest text of `start`, a kAnd or kNot; nullopt when it matches nothing.
   std::optional<uint64_t> Run(TermId start) {
     const bool whole_budget = s_.search_left_ == s_.limits_.max_regular_states;
-    seen_.emplace(start.value, Visit{0, start, false});
-    open_.push({s_.terms_[start.value].min_length, Wanting(start), 0, start});
+    floor_ = s_.terms_[start.value].min_length;
+    seen_.emplace(start.value, Visit{0, start});
+    open_.push({floor_, Wanting(start), 0, start, kMade});
     while (!open_.empty()) {
       const Entry top = open_.top();
       open_.pop();
+      if (top.byte == kBeyondAscii) {
+        ExtendLazily(top, s_.terms_[top.id.value].children, 128, 256);
+        continue;
+      }
+      if (top.byte != kMade) {
+        Meet(TargetOf(top.id, top.byte), top.id, top.cost);
+        continue;
+      }
       Visit& visit = seen_[top.id.value];
       if (visit.closed || top.cost > visit.cost) continue;
+      const auto rest = KnownLength(top.id);
+      if (!rest.has_value() && !visit.asked && closed_ > kPlainStates) {
+        visit.asked = true;
+        s_.AskWithoutCounts(top.id);
+        if (IsEmpty(top.id)) continue;
+        const uint64_t estimate = top.cost + s_.terms_[top.id.value].min_length;
+        if (estimate > top.estimate) {
+          open_.push({estimate, top.wanting, top.cost, top.id, kMade});
+          continue;
+        }
+      }
       visit.closed = true;
-      if (const auto rest = KnownLength(top.id)) {
+      ++closed_;
+      if (rest.has_value()) {
         Settle(top.id, top.cost + *rest);
+        Learn(top.cost + *rest);
         return top.cost + *rest;
       }
       if (most_-- == 0) {
         gave_up_ = true;
+        Learn(top.estimate);
         return std::nullopt;
       }
       if (s_.search_left_ == 0) {
@@ -78,11 +111,14 @@ class EmptinessSearch {
   }
 
  private:
+  static constexpr int kMade = -1, kBeyondAscii = 256;
   struct Entry {
     uint64_t estimate;
     uint64_t wanting;
     uint64_t cost;
     TermId id;
+    // kMade, or the entry is for where this byte leads from `id`; kBeyondAscii: those over 127.
+    int byte;
     // For a min-heap. Among equals first the one whose parts want least all together, so that a
     // text of a given length has what every part looks for at once; then the deeper one.
     bool operator<(const Entry& o) const {
@@ -93,7 +129,8 @@ class EmptinessSearch {
   struct Visit {
     uint64_t cost;
     TermId from;
-    bool closed;
+    bool closed = false;
+    bool asked = false;  // AskWithoutCounts
   };
 
   // The sum of the parts' own shortest texts.
@@ -103,6 +140,11 @@ class EmptinessSearch {
     uint64_t sum = 0;
     for (TermId part : t.children) sum += s_.terms_[part.value].min_length;
     return sum;
+  }
+
+  bool IsEmpty(TermId id) const {
+    const auto it = s_.known_.find(id.value);
+    return it != s_.known_.end() && it->second == kEmptyLanguage;
   }
 
   // The exact shortest length of a state, where it needs no search.
@@ -140,20 +182,107 @@ class EmptinessSearch {
   }
 
   void Extend(const Entry& entry) {
-    for (const ByteEdge& edge : s_.RawExpansion(entry.id)->bytes) {
-      const TermId to = edge.to;
-      if (to == TermStore::Nothing()) continue;
-      if (auto it = s_.known_.find(to.value);
-          it != s_.known_.end() && it->second == kEmptyLanguage) {
+    const Term& t = s_.terms_[entry.id.value];
+    const auto raw = s_.raw_.find(entry.id.value);
+    if (t.kind == TermKind::kAnd && raw == s_.raw_.end()) {
+      ExtendLazily(entry, t.children, 0, 128);
+      // Nothing behind the other bytes is nearer than the state itself; as a rule they wait in
+      // vain.
+      open_.push({entry.estimate, UINT64_MAX, entry.cost, entry.id, kBeyondAscii});
+      return;
+    }
+    const Expansion* const edges = raw != s_.raw_.end() ? raw->second : s_.RawExpansion(entry.id);
+    for (const ByteEdge& edge : edges->bytes) Meet(edge.to, entry.id, entry.cost + 1);
+  }
+
+  // The targets of an intersection for bytes from `at` on, by one byte each: they are made when
+  // their turn comes. Most never have one, as where a character of several bytes begins.
+  void ExtendLazily(const Entry& entry, std::span<const TermId> parts, int at, int stop) {
+    struct Cursor {
+      const ByteEdge* edge;
+      const ByteEdge* end;
+      int hi = -1;
+      uint64_t length = 0, hash = 0;
+    };
+    absl::InlinedVector<Cursor, 16> cursors;
+    for (TermId part : parts) {
+      const std::span<const ByteEdge> edges = s_.ExpandLocked(part).bytes;
+      cursors.push_back({edges.data(), edges.data() + edges.size()});
+    }
+    const uint64_t cost = entry.cost + 1;
+    uint64_t hash = 0, wanting = 0;                // of all targets
+    absl::InlinedVector<uint64_t, 64> hashes;      // of the lists of targets met
+    absl::InlinedVector<const ByteEdge*, 64> met;  // these lists, by an edge to each target
+    while (at < stop) {
+      int begin = at, end = stop;
+      uint64_t least = 0;
+      for (size_t i = 0; i < cursors.size(); ++i) {
+        Cursor& c = cursors[i];
+        if (c.hi < at) {
+          while (c.edge != c.end && c.edge->hi < at) ++c.edge;
+          if (c.edge == c.end) return;
+          c.hi = c.edge->hi;
+          hash -= c.hash;
+          c.hash = ((uint64_t{i} << 32 | c.edge->to.value) + 1) * 0x9E3779B97F4A7C15u;
+          c.hash ^= c.hash >> 32;
+          hash += c.hash;
+          wanting -= c.length;
+          c.length = s_.terms_[c.edge->to.value].min_length;
+          wanting += c.length;
+        }
+        begin = std::max<int>(begin, c.edge->lo);
+        end = std::min(end, c.hi + 1);
+        least = std::max(least, c.length);
+      }
+      if (begin > at) {
+        at = begin;
         continue;
       }
-      const uint64_t cost = entry.cost + 1;
-      auto [it, added] = seen_.try_emplace(to.value, Visit{cost, entry.id, false});
-      if (!added) {
-        if (it->second.closed || it->second.cost <= cost) continue;
-        it->second = {cost, entry.id, false};
+      bool known = false;
+      for (size_t k = 0; k < hashes.size() && !known; ++k) {
+        known = hashes[k] == hash &&
+                std::equal(cursors.begin(), cursors.end(), met.begin() + k * parts.size(),
+                           [](const Cursor& c, const ByteEdge* e) { return c.edge->to == e->to; });
       }
-      open_.push({cost + s_.terms_[to.value].min_length, Wanting(to), cost, to});
+      if (!known) {
+        hashes.push_back(hash);
+        for (const Cursor& c : cursors) met.push_back(c.edge);
+        open_.push({std::max(cost + least, floor_), wanting, cost, entry.id, at});
+      }
+      at = end;
+    }
+  }
+
+  // Where `byte` leads from the intersection `id`, which ExtendLazily has seen.
+  TermId TargetOf(TermId id, int byte) {
+    absl::InlinedVector<TermId, 16> targets;
+    for (TermId part : s_.terms_[id.value].children) {
+      const std::span<const ByteEdge> edges = s_.ExpandLocked(part).bytes;
+      targets.push_back(std::ranges::lower_bound(edges, byte, {}, &ByteEdge::hi)->to);
+    }
+    return s_.RawAnd(targets);
+  }
+
+  // A state in reach.
+  void Meet(TermId to, TermId from, uint64_t cost) {
+    if (to == TermStore::Nothing()) return;
+    if (IsEmpty(to)) return;
+    auto [it, added] = seen_.try_emplace(to.value, Visit{cost, from});
+    if (!added) {
+      if (it->second.cost <= cost) return;
+      it->second = {cost, from, false, it->second.asked};
+    }
+    const uint64_t estimate = std::max(cost + s_.terms_[to.value].min_length, floor_);
+    open_.push({estimate, Wanting(to), cost, to, kMade});
+  }
+
+  // No text of the start is shorter than `length`: what that says of the states met is kept for
+  // later searches among them.
+  void Learn(uint64_t length) {
+    for (const auto& [id, visit] : seen_) {
+      if (visit.cost >= length) continue;
+      const TermId state(id);
+      s_.AtLeast(state, length - visit.cost);
     }
   }
 
@@ -175,6 +304,8 @@ class EmptinessSearch {
   absl::flat_hash_map<uint32_t, Visit> seen_;
   std::priority_queue<Entry> open_;
   size_t most_ = SIZE_MAX;
+  size_t closed_ = 0;
+  uint64_t floor_ = 0;  // no text of the start is shorter
   bool gave_up_ = false;
 };
 
@@ -188,6 +319,36 @@ TermId TermStore::Unbounded(TermId part, int64_t* bound) {
   *bound = std::min(*bound, loop.b);
   const TermId loose = Repeat(loop.children[0], loop.a, kUnbounded);
   return t.kind == TermKind::kSequence ? Sequence(t.children[0], loose) : loose;
+}
+
+// What `X{10,40} & P & Q` wants at least: the shortest text of `X* & P & Q`, which is one state for
+// all counts. A search that knows it goes straight on where the parts want more together than each
+// of them alone.
+void TermStore::AskWithoutCounts(TermId id) {
+  const Term& t = terms_[id.value];
+  if (t.kind != TermKind::kAnd || t.children.size() < 3) return;
+  absl::InlinedVector<TermId, 16> parts;
+  bool counted = false;
+  for (TermId part : t.children) {
+    const Term& p = terms_[part.value];
+    const bool counts = p.kind == TermKind::kRepeat && (p.a > 0 || p.b != kUnbounded);
+    counted |= counts && p.a > 0;
+    parts.push_back(counts ? Repeat(p.children[0], 0, kUnbounded) : part);
+  }
+  if (!counted) return;
+  const TermId core = RawAnd(parts);
+  const Term& c = terms_[core.value];
+  if ((c.kind == TermKind::kAnd || c.kind == TermKind::kNot) && !c.nullable &&
+      !known_.contains(core.value)) {
+    const auto matches = EmptinessSearch(*this).Within(core, kLooseStates);
+    if (!matches.has_value()) known_.try_emplace(core.value, kTooFar);
+  }
+  const auto known = known_.find(core.value);
+  if (core == Nothing() || (known != known_.end() && known->second == kEmptyLanguage)) {
+    known_[id.value] = kEmptyLanguage;
+  } else {
+    AtLeast(id, c.min_length);
+  }
 }
 
 // `X{0,40} & P` from `X* & P`, which is one state for all that is left of the 40: where that
@@ -213,10 +374,16 @@ std::optional<TermId> TermStore::CheckedWithoutBounds(TermId id) {
     }
     const uint8_t known = known_[loose.value];
     if (known == kEmptyLanguage) return Nothing();
-    if (known != kMatches) return std::nullopt;
+    if (known != kMatches) {
+      AtLeast(id, l.min_length);
+      return std::nullopt;
+    }
   }
   if (loose == Nothing()) return loose;
-  if (terms_[loose.value].min_length > static_cast<uint64_t>(bound)) return std::nullopt;
+  if (terms_[loose.value].min_length > static_cast<uint64_t>(bound)) {
+    AtLeast(id, terms_[loose.value].min_length);
+    return std::nullopt;
+  }
   return Vouched(id, terms_[loose.value].min_length);
 }
 
@@ -227,13 +394,22 @@ bool TermStore::NowMatches(TermId id) {
   return true;
 }
 
-TermId TermStore::Checked(TermId id) {
+void TermStore::AtLeast(TermId id, uint64_t length) {
+  Term& t = terms_[id.value];
+  if ((t.kind != TermKind::kAnd && t.kind != TermKind::kNot) || t.nullable) return;
+  if (length <= t.min_length) return;
+  const auto it = known_.find(id.value);
+  if (it == known_.end() || it->second == kTooFar) t.min_length = std::min(length, kMaxLength);
+}
+
+TermId TermStore::Checked(TermId id, uint64_t least) {
   const Term& t = terms_[id.value];
   if ((t.kind != TermKind::kAnd && t.kind != TermKind::kNot) || t.nullable) return id;
   if (auto it = known_.find(id.value); it != known_.end() && it->second != kTooFar) {
     over_budget_ |= it->second == kUndecided;  // asked in vain before
     return it->second == kEmptyLanguage ? Nothing() : id;
   }
+  AtLeast(id, least);
   // A question that comes up within another shares its budget.
   if (!building_ && searches_ == 0) search_left_ = limits_.max_regular_states;
   ++searches_;

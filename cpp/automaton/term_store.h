@@ -290,10 +290,13 @@ class TermStore {
   TermId Pair(TermId head, TermId rest);  // a kSequence as it stands
   TermId RawAnd(std::span<const TermId> parts);
   TermId RawNot(TermId part);
-  TermId Checked(TermId boolean);  // itself, or Nothing() when it matches no text
+  // Itself, or Nothing() when it matches no text. No text of it is shorter than `least`.
+  TermId Checked(TermId boolean, uint64_t least = 0);
+  void AtLeast(TermId boolean, uint64_t length);  // notes that no text is shorter
   TermId Vouched(TermId boolean, uint64_t min_length);
   bool NowMatches(TermId id);  // notes that; false where the answer was known
   std::optional<TermId> CheckedWithoutBounds(TermId id);
+  void AskWithoutCounts(TermId boolean);
   TermId Unbounded(TermId part, int64_t* bound);
   const Expansion* Derive(TermId id, bool raw);
   const Expansion* RawExpansion(TermId id);

@@ -24,6 +24,9 @@ constexpr size_t kLongList = 64;
 constexpr uint32_t kOften = 16;
 constexpr size_t kMostPromoted = 256;
 
+constexpr uint32_t kLongResidual = 256;  // nodes of what is left over
+constexpr size_t kLeftOverEntry = 32;    // bytes of an entry of left_over_
+
 }  // namespace
 
 void MaskCache::Fill(SetId set, uint32_t* row) {
@@ -93,6 +96,26 @@ void MaskCache::WalkReturned(const Level1& level1, SetId returned, std::vector<T
   WalkLeftOver(level1, returned, [&](uint32_t, SetId, std::span<const TokenId> tokens, uint32_t) {
     out->insert(out->end(), tokens.begin(), tokens.end());
   });
+}
+
+// The same as a mask, kept where the walk is long: sets that hold the same state with the same
+// return are many, as in an operand of an expression.
+const TokenMask* MaskCache::LongLeftOver(const Level1& level1, SetId returned) {
+  const auto key = std::pair(&level1, returned.value);
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto it = left_over_.find(key); it != left_over_.end()) return it->second;
+  }
+  std::vector<TokenId> list;
+  WalkReturned(level1, returned, &list);
+  const TokenMask mask = Compact(list, {});
+  std::lock_guard lock(mutex_);
+  const auto [it, added] = left_over_.try_emplace(key, nullptr);
+  if (added) {
+    it->second = new (memory_.Allocate<TokenMask>(1)) TokenMask(mask);
+    bytes_ += sizeof(TokenMask) + kLeftOverEntry;
+  }
+  return it->second;
 }
 
 // The same for an item of `set` within a procedure that captures. What follows that procedure
@@ -175,13 +198,15 @@ const TokenMask* MaskCache::MakeLevel2(SetId set) {
     }
   }
   const bool captures = sets_.set(set).captures;
+  auto add = [&](const TokenMask& mask) {
+    list.insert(list.end(), mask.list.begin(), mask.list.end());
+    if (mask.bitmap != nullptr && std::ranges::find(bitmaps, mask.bitmap) == bitmaps.end()) {
+      bitmaps.push_back(mask.bitmap);
+    }
+  };
   for (const Item& item : body.items) {
     const Level1& level1 = OfState(item.term);
-    list.insert(list.end(), level1.accepted.list.begin(), level1.accepted.list.end());
-    const uint32_t* bitmap = level1.accepted.bitmap;
-    if (bitmap != nullptr && std::ranges::find(bitmaps, bitmap) == bitmaps.end()) {
-      bitmaps.push_back(bitmap);
-    }
+    add(level1.accepted);
     if (level1.residual == nullptr && level1.references.empty()) continue;
     const Proc* capturing = sets_.Captures(item.ret);
     if (captures || capturing != nullptr) {
@@ -189,7 +214,12 @@ const TokenMask* MaskCache::MakeLevel2(SetId set) {
       continue;
     }
     const SetId returned = sets_.Returned(set, item.ret);
-    if (returned != SetTable::Dead()) WalkReturned(level1, returned, &list);
+    if (returned == SetTable::Dead()) continue;
+    if (!level1.references.empty() || level1.residual->node_count() > kLongResidual) {
+      add(*LongLeftOver(level1, returned));
+    } else {
+      WalkReturned(level1, returned, &list);
+    }
   }
   for (const TokenItem& item : body.tokens) {
     const TokenSet& tokens = terms_.token_set(item.tokens);

@@ -165,6 +165,7 @@ class MaskCache {
   template <class Visit>
   void WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit);
   void WalkReturned(const Level1& level1, SetId returned, std::vector<TokenId>* out);
+  const TokenMask* LongLeftOver(const Level1& level1, SetId returned);
   void WalkCaptured(const Level1& level1, SetId set, RetId ret, bool all_unsure,
                     std::vector<TokenId>* out);
   std::vector<TokenId> Refused(SetId set);
@@ -179,11 +180,12 @@ class MaskCache {
   SetTable& sets_;
   TermStore& terms_;
   const size_t words_;
-  std::mutex mutex_;  // memory_, tries_, residual_ids_
+  std::mutex mutex_;  // memory_, tries_, residual_ids_, left_over_
   BumpArena memory_;
   BitmapStore bitmaps_;
   std::vector<std::unique_ptr<const TokenTrie>> tries_;
   absl::flat_hash_map<std::vector<uint64_t>, const TokenTrie*> residual_ids_;
+  absl::flat_hash_map<std::pair<const Level1*, uint32_t>, const TokenMask*> left_over_;
   const std::shared_ptr<SliceStore> slice_store_;
   std::mutex slice_mutex_;
   absl::flat_hash_map<uint32_t, std::shared_ptr<Slice>> slices_;  // by x; null for none

@@ -25,11 +25,14 @@ struct WalkLoop {
   Alphabet alphabet;
   uint64_t looked = 0;  // as Alphabet::leads
   uint64_t most = 0;
-  TermId loose;  // of a counted loop: the state without its bound; else Nothing()
+  // The state that is asked for characters beyond ASCII: of a loop that is counted beside a pattern
+  // the one without the bound, of an item of a set its state; else Nothing().
+  TermId loose;
 };
 
-// The loop of a set, as far as its ASCII bytes have been stepped, so that it may turn out larger
-// later; `loops`: it is known to lead to itself by some byte.
+// The loop of a set: that of one of its items, or, where it is known to lead to itself by some byte
+// (`loops`), its own, as far as its ASCII bytes have been stepped, so that it may turn out larger
+// later.
 WalkLoop LoopOf(SetTable& sets, SetId set, bool loops);
 // The loop of a state.
 WalkLoop LoopOf(TermStore& terms, TermId state);

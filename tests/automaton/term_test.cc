@@ -482,6 +482,61 @@ TEST(Term, ShortestWordsOfIntersections) {
   EXPECT_EQ(s.term(And(&s, {has_aa, s.Not(Star(&s, a))})).min_length, 3u);
 }
 
+// Strings of so many characters that hold some words and not others, against all strings. What a
+// search learns of states must hold for the searches after it, so every state is looked at.
+TEST(Term, SeveralSearchesWithinACount) {
+  constexpr std::string_view kCharacters[] = {"a", "b", "\xC3\xA9"};
+  constexpr int64_t kMost = 6;
+  std::vector<std::pair<std::string, int64_t>> texts = {{"", 0}};
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const auto [text, count] = texts[i];
+    if (count == kMost) break;
+    for (std::string_view c : kCharacters) texts.push_back({text + std::string(c), count + 1});
+  }
+  std::mt19937 random(5);
+  constexpr std::string_view kWords[] = {"aa",  "ab",  "ba",       "bb",
+                                         "aab", "bab", "\xC3\xA9", "a\xC3\xA9"};
+  for (int round = 0; round < 120; ++round) {
+    TermStore s({}, kSmallCount);
+    const TermId x = Choice(&s, {Bytes(&s, "a"), Bytes(&s, "b"), Bytes(&s, kCharacters[2])});
+    const int64_t max = 2 + static_cast<int64_t>(random() % (kMost - 1));
+    const int64_t min = static_cast<int64_t>(random() % (static_cast<unsigned>(max) + 1));
+    std::vector<TermId> parts = {s.Repeat(x, min, max)};
+    std::vector<std::string_view> held, barred;
+    for (unsigned n = 2 + random() % 3; n > 0; --n) {
+      const std::string_view word = kWords[random() % std::size(kWords)];
+      const TermId search = s.Sequence(Star(&s, x), s.Sequence(Bytes(&s, word), Star(&s, x)));
+      const bool bar = random() % 3 == 0;
+      (bar ? barred : held).push_back(word);
+      parts.push_back(bar ? s.Not(search) : search);
+    }
+    std::map<std::string, uint64_t> shortest;  // of what is left, by what has been read
+    for (const auto& [text, count] : texts) {
+      if (count < min || count > max) continue;
+      auto in_text = [&](std::string_view word) { return text.find(word) != std::string::npos; };
+      if (!std::ranges::all_of(held, in_text) || std::ranges::any_of(barred, in_text)) continue;
+      for (size_t n = 0; n <= text.size(); ++n) {
+        const auto it = shortest.try_emplace(text.substr(0, n), kMaxLength).first;
+        it->second = std::min<uint64_t>(it->second, text.size() - n);
+      }
+    }
+    std::vector<std::pair<std::string, TermId>> todo = {{"", And(&s, parts)}};
+    while (!todo.empty()) {
+      const auto [read, state] = todo.back();
+      todo.pop_back();
+      const auto it = shortest.find(read);
+      ASSERT_EQ(state != TermStore::Nothing(), it != shortest.end())
+          << "round " << round << " after \"" << read << "\"";
+      if (it == shortest.end()) continue;
+      ASSERT_EQ(s.term(state).min_length, it->second)
+          << "round " << round << " after \"" << read << "\"";
+      for (char c : {'a', 'b', '\xC3', '\xA9'}) {
+        todo.push_back({read + c, Step(&s, state, static_cast<uint8_t>(c))});
+      }
+    }
+  }
+}
+
 TEST(Term, OverTheBudgetATermIsTakenForNotEmptyAndSaysSo) {
   Limits limits;
   limits.max_regular_states = 20;

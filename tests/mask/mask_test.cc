@@ -476,6 +476,43 @@ TEST(Mask, TokensThatLeaveARuleByTheThousand) {
   }
 }
 
+// Each letter of a name may begin an alias or a keyword, so that every set holds several items of
+// which one or more loop, some of them for a few characters only.
+TEST(Mask, OneItemOfSeveralThatLoops) {
+  const auto vocab = MakeVocab(SpacedWords());
+  std::mt19937 random(31);
+  for (int round = 0; round < 60; ++round) {
+    MaskWorld w(vocab);
+    GrammarBuilder b;
+    const NodeId letter = b.Class(CodePointSet{{'a', 'z'}}),
+                 few = b.Class(CodePointSet{{'a', 'm'}});
+    const NodeId word = b.Class(CodePointSet{{'a', 'z'}, {'0', '9'}});
+    auto loop = [&] {
+      const NodeId x[] = {letter, few, word};
+      constexpr int64_t kMax[] = {2, 3, 5, 7, kUnbounded, kUnbounded};
+      return b.Repeat(x[random() % 3], random() % 2, kMax[random() % 6]);
+    };
+    const RuleId name = b.AddRule("name"), alias = b.AddRule("alias"), root = b.AddRule("root");
+    const NodeId space = b.Star(b.Bytes(" "));
+    b.SetBody(name, b.Sequence({letter, loop()}));
+    b.SetBody(alias, b.Sequence({b.Optional(b.Bytes("as")), space, loop(), b.Bytes("1")}));
+    b.SetBody(root, b.Sequence({b.Rule(name), space, b.Optional(b.Rule(alias)),
+                                b.Optional(b.Sequence({b.Bytes("from"), space, b.Rule(name)})),
+                                random() % 2 == 0 ? b.Bytes(".") : b.Rule(name)}));
+    SetId set = w.Start(*b.Finish(root));
+    std::string text;
+    for (int step = 0; step < 6; ++step) {
+      w.Check(set, "round " + std::to_string(round) + " after \"" + text + "\"");
+      if (HasFatalFailure()) return;
+      const auto allowed = AllowedByTrying(&w.sets(), w.vocab(), set);
+      if (allowed.empty()) break;
+      const auto token = w.vocab().bytes(allowed[random() % allowed.size()]);
+      text += token;
+      set = w.sets().Run(set, token);
+    }
+  }
+}
+
 TEST(Mask, ResiduesThroughSeveralLevels) {
   std::vector<std::string> tokens = LetterTokens();
   for (const char* t :
