@@ -76,8 +76,11 @@ constexpr auto kNext = [] {
 // Numbers for alphabets, from 1; 0 stands for "anything", and for all once there are too many.
 class Numbers {
  public:
-  explicit Numbers(std::vector<Alphabet>* alphabets)
-      : alphabets_(*alphabets), table_(size_t{1} << bits_) {
+  // With room for one alphabet in some ten of `nodes`, which is more than vocabularies have.
+  Numbers(size_t nodes, std::vector<Alphabet>* alphabets)
+      : alphabets_(*alphabets), bits_(std::max(8, static_cast<int>(std::bit_width(nodes / 4)))) {
+    table_.resize(size_t{1} << bits_);
+    alphabets_.reserve(std::min(kMost + 1, nodes / 8 + 3));
     alphabets_.assign(1, {~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}, true});
   }
 
@@ -128,7 +131,7 @@ class Numbers {
   }
 
   std::vector<Alphabet>& alphabets_;
-  int bits_ = 14;
+  int bits_;
   std::vector<uint16_t> table_;  // open addressing; 0 is free
 };
 
@@ -180,7 +183,7 @@ TrieAlphabets::TrieAlphabets(std::span<const TrieNode> nodes) {
   size_t longest;
   const std::vector<uint16_t> places = Places(nodes, &lengths_, &longest);
   const size_t size = places.size();
-  Numbers numbers(&alphabets_);
+  Numbers numbers(size, &alphabets_);
   const uint16_t leaves[2] = {numbers.Of({.other = true}), numbers.Of({})};
   id_.resize(size + 1);
   deepest_.resize(size + 1);
