@@ -10,18 +10,20 @@
 #include <cstring>
 
 #include "automaton/body_program.h"
+#include "base/mix.h"
 
 namespace grammask::internal {
 
 ProcId TermStore::LazyProc(std::span<const uint32_t> program, uint64_t min_length) {
   const std::string_view bytes(reinterpret_cast<const char*>(program.data()), program.size_bytes());
-  const auto known = lazy_.find(bytes);
-  if (known != lazy_.end()) return known->second;
-  const std::span<const uint32_t> kept = memory_.Copy(program);
-  const ProcId proc = AddProc(min_length == 0, min_length);
-  procs_[proc.value].program = kept;
-  lazy_.emplace(std::string_view(reinterpret_cast<const char*>(kept.data()), bytes.size()), proc);
-  return proc;
+  const uint64_t hash = MixBytes(Mix(MixSeed(), bytes.size()), bytes);
+  const auto it = lazy_.lazy_emplace(LazyEntry{program, hash, ProcId()}, [&](const auto& make) {
+    const std::span<const uint32_t> kept = memory_.Copy(program);
+    const ProcId proc = AddProc(min_length == 0, min_length);
+    procs_[proc.value].program = kept;
+    make(LazyEntry{kept, hash, proc});
+  });
+  return it->proc;
 }
 
 TermId TermStore::MakeBody(ProcId proc) {

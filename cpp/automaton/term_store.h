@@ -15,7 +15,9 @@
 #define GRAMMASK_AUTOMATON_TERM_STORE_H_
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -337,7 +339,19 @@ class TermStore {
   absl::flat_hash_map<std::vector<uint32_t>, TermId> characters_;
   absl::flat_hash_map<uint32_t, ProcId> procs_by_body_;
   absl::flat_hash_map<uint32_t, ProcId> capturing_by_body_;
-  absl::flat_hash_map<std::string_view, ProcId> lazy_;  // by the bytes of the program
+  // Lazy procedures by their programs, with the program's hash.
+  struct LazyEntry {
+    std::span<const uint32_t> program;
+    uint64_t hash;
+    ProcId proc;
+    friend bool operator==(const LazyEntry& x, const LazyEntry& y) {
+      return x.hash == y.hash && std::ranges::equal(x.program, y.program);
+    }
+  };
+  struct LazyHash {
+    size_t operator()(const LazyEntry& entry) const { return entry.hash; }
+  };
+  absl::flat_hash_set<LazyEntry, LazyHash> lazy_;
   std::unique_ptr<MemberTable> members_;
   std::unique_ptr<WordTable> words_;
   absl::flat_hash_map<std::string, std::vector<ProcId>> groups_;

@@ -40,25 +40,29 @@ class ByteWriter {
 // Reads what ByteWriter wrote. The bytes must outlive it.
 class ByteReader {
  public:
-  explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
+  explicit ByteReader(std::string_view bytes)
+      : begin_(bytes.data()), at_(begin_), end_(begin_ + bytes.size()) {}
 
   bool ok() const { return ok_; }
   // Where the next read begins; where it failed, the place of the failure.
-  size_t offset() const { return at_; }
-  size_t left() const { return ok_ ? bytes_.size() - at_ : 0; }
-  void Fail() { ok_ = false; }
+  size_t offset() const { return static_cast<size_t>(at_ - begin_); }
+  size_t left() const { return static_cast<size_t>(end_ - at_); }
+  void Fail() {
+    ok_ = false;
+    end_ = at_;  // so that nothing is left, which is all that reading looks at
+  }
 
   uint8_t Byte() {
-    if (left() == 0) {
-      ok_ = false;
+    if (at_ == end_) {
+      Fail();
       return 0;
     }
-    return static_cast<uint8_t>(bytes_[at_++]);
+    return static_cast<uint8_t>(*at_++);
   }
   // A number of at most `max`.
   uint64_t Number(uint64_t max = UINT64_MAX) {
-    if (ok_ && at_ < bytes_.size()) {  // most are one byte
-      const auto byte = static_cast<uint8_t>(bytes_[at_]);
+    if (at_ != end_) {  // most are one byte
+      const auto byte = static_cast<uint8_t>(*at_);
       if (byte < 0x80 && byte <= max) {
         ++at_;
         return byte;
@@ -76,11 +80,11 @@ class ByteReader {
   }
   std::string_view Bytes(size_t count) {
     if (count > left()) {
-      ok_ = false;
+      Fail();
       return {};
     }
     at_ += count;
-    return bytes_.substr(at_ - count, count);
+    return {at_ - count, count};
   }
   std::string_view Text() { return Bytes(Count(1)); }
 
@@ -90,22 +94,19 @@ class ByteReader {
     for (int shift = 0;; shift += 7) {
       const uint8_t byte = Byte();
       const uint64_t bits = byte & 0x7F;
-      if (shift == 63 && bits > 1) ok_ = false;
+      if (shift == 63 && (bits > 1 || byte >= 0x80)) Fail();
       if (!ok_) return 0;
       value |= bits << shift;
       if (byte < 0x80) break;
-      if (shift == 63) {
-        ok_ = false;
-        return 0;
-      }
     }
     if (value <= max) return value;
-    ok_ = false;
+    Fail();
     return 0;
   }
 
-  std::string_view bytes_;
-  size_t at_ = 0;
+  const char* begin_;
+  const char* at_;
+  const char* end_;
   bool ok_ = true;
 };
 

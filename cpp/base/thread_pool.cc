@@ -1,7 +1,9 @@
 // Work items to threads: one shared counter that every thread takes its next index from.
 //
 // Work items here are masks, from a microsecond to a millisecond each; an atomic increment an item
-// balances them without queues. Waking a worker costs some 5 us, so only as many are woken as
+// balances them without queues. Of many items a thread takes a few at a time, which keeps
+// neighbours on one thread: what was fetched ahead for the next item is there, and the counter
+// moves between caches less often. Waking a worker costs some 5 us, so only as many are woken as
 // there are items beside the caller's first. Tests: tests/base/thread_pool_test.cc.
 #include "base/thread_pool.h"
 
@@ -9,6 +11,12 @@
 #include <system_error>
 
 namespace grammask::internal {
+namespace {
+
+constexpr size_t kTurns = 16;  // that each thread has at the least, where items allow
+constexpr size_t kMostATurn = 8;
+
+}  // namespace
 
 ThreadPool::ThreadPool(int threads) : threads_(std::max(threads, 1)) {}
 
@@ -22,7 +30,11 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::Drain() {
-  for (size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < count_;) (*work_)(i);
+  const auto& work = *work_;
+  const size_t count = count_, turn = items_a_turn_;
+  for (size_t i; (i = next_.fetch_add(turn, std::memory_order_relaxed)) < count;) {
+    for (const size_t end = std::min(i + turn, count); i < end; ++i) work(i);
+  }
 }
 
 void ThreadPool::Loop() {
@@ -56,6 +68,7 @@ void ThreadPool::ForEach(size_t n, const std::function<void(size_t)>& work) {
     }
     work_ = &work;
     count_ = n;
+    items_a_turn_ = std::clamp<size_t>(n / (kTurns * (helpers + 1)), 1, kMostATurn);
     next_ = 0;
     wanted_ = helpers;
   }

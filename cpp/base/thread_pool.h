@@ -23,7 +23,7 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   // Calls work(i) for each i < n, on the calling thread and up to threads() - 1 others, and returns
-  // when all are done. Threads take the next index as they become free, so uneven work is evened
+  // when all are done. Threads take the next indexes as they become free, so uneven work is evened
   // out. `work` must not throw.
   void ForEach(size_t n, const std::function<void(size_t)>& work);
   int threads() const { return threads_; }
@@ -38,11 +38,12 @@ class ThreadPool {
   std::condition_variable wake_, done_;
   std::vector<std::thread> workers_;
   const std::function<void(size_t)>* work_ = nullptr;
-  std::atomic<size_t> next_ = 0;
   size_t count_ = 0;
+  size_t items_a_turn_ = 1;
   size_t wanted_ = 0;  // workers still to join this round
   size_t active_ = 0;  // workers in it
   bool stop_ = false;
+  alignas(64) std::atomic<size_t> next_ = 0;  // the only thing that threads write while at work
 };
 
 }  // namespace grammask::internal

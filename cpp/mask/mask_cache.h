@@ -30,6 +30,7 @@
 #include "mask/bitmap_store.h"
 #include "mask/counted.h"
 #include "mask/slice.h"
+#include "mask/slice_store.h"
 #include "mask/token_trie.h"
 #include "mask/trie_walk.h"
 #include "parser/set_table.h"
@@ -80,31 +81,6 @@ struct Level1 {
   // Of the same states: the bitmap of X's, and that of others accepted where these are no list.
   const uint32_t* slice = nullptr;
   const uint32_t* others = nullptr;
-};
-
-// Slices of one vocabulary by what X is, for all mask caches that come and go: those used last, up
-// to a number of bytes (a mask cache keeps those that it uses). Thread-safe.
-class SliceStore {
- public:
-  explicit SliceStore(size_t most_bytes = size_t{16} << 20) : most_bytes_(most_bytes) {}
-  // The slice of `x`; null when x is not fit for one.
-  std::shared_ptr<Slice> Get(const Vocab& vocab, TermStore* terms, TermId x);
-  size_t memory_bytes();
-
- private:
-  struct Kept {
-    std::shared_ptr<Slice> slice;
-    uint64_t used;  // when, in calls of Get
-  };
-
-  void Evict();
-
-  const size_t most_bytes_;
-  std::mutex mutex_;
-  // By the term's expression, the key into slices_; empty where it has no slice.
-  absl::flat_hash_map<std::string, std::string> automata_;
-  absl::flat_hash_map<std::string, Kept> slices_;
-  uint64_t calls_ = 0;
 };
 
 class MaskCache {

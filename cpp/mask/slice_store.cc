@@ -1,15 +1,18 @@
-// Slices by what X matches, beyond the life of one generation of tables.
+// Slices by what X matches, beyond the life of one generation of tables and of one compiler.
 //
 // A slice depends on the vocabulary and on what X matches, not on the ids of one term store, and
-// takes a millisecond to make: so it is kept when the tables are thrown away. Terms are looked up
+// takes a millisecond to make: so it is kept beside the vocabulary. Terms are looked up
 // by their expression, written out in full; expressions that differ only in the order of their
 // parts have one automaton, which is the slice's key. [a-z] leaves nearly all tokens outside and so
 // takes 3 MB, [^"] 0.5 MB: what is kept is bounded by bytes, least recently used first to go.
 // Tests: tests/mask/slice_test.cc.
+#include "mask/slice_store.h"
+
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
-#include "mask/mask_cache.h"
+#include "base/code_point_set.h"
 
 namespace grammask::internal {
 namespace {
@@ -30,45 +33,98 @@ std::string TableKey(const std::vector<uint32_t>& table) {
 
 }  // namespace
 
-std::shared_ptr<Slice> SliceStore::Get(const Vocab& vocab, TermStore* terms, TermId x) {
-  std::string text = terms->ToString(x);
-  std::lock_guard lock(mutex_);
-  const auto known = automata_.find(text);
-  if (known != automata_.end()) {
-    if (known->second.empty()) return nullptr;
-    if (auto it = slices_.find(known->second); it != slices_.end()) {
-      it->second.used = ++calls_;
-      return it->second.slice;
-    }
-  }
-  if (automata_.size() >= kMostEntries) automata_.clear();
-  std::string& automaton = automata_[std::move(text)];
-  const auto table = Slice::Tabulate(terms, x);
-  if (!table.has_value()) return nullptr;
-  automaton = TableKey(*table);
-  Kept& kept = slices_[automaton];
-  if (kept.slice == nullptr) kept.slice = Slice::Create(vocab, *table);
-  kept.used = ++calls_;
-  std::shared_ptr<Slice> slice = kept.slice;
-  Evict();
-  return slice;
+// That of an automaton; null where it is not there. Locked.
+std::shared_ptr<Slice> SliceStore::Found(const std::string& automaton) {
+  const auto it = slices_.find(automaton);
+  if (it == slices_.end()) return nullptr;
+  it->second.used = ++calls_;
+  return it->second.slice;
 }
 
+// Slices are made outside of the lock: where two threads make the same one, the first is kept.
+std::shared_ptr<Slice> SliceStore::Get(const Vocab& vocab, TermStore* terms, TermId x) {
+  const std::string text = terms->ToString(x);
+  {
+    std::lock_guard lock(mutex_);
+    const auto known = automata_.find(text);
+    if (known != automata_.end()) {
+      if (known->second.empty()) return nullptr;
+      if (auto slice = Found(known->second)) return slice;
+    }
+  }
+  const auto table = Slice::Tabulate(terms, x);
+  const std::string automaton = table.has_value() ? TableKey(*table) : std::string();
+  {
+    std::lock_guard lock(mutex_);
+    if (automata_.size() >= kMostEntries) automata_.clear();
+    automata_[text] = automaton;
+    if (!table.has_value()) return nullptr;
+    if (auto slice = Found(automaton)) return slice;
+  }
+  std::shared_ptr<Slice> made = Slice::Create(vocab, *table);
+  std::lock_guard lock(mutex_);
+  if (auto slice = Found(automaton)) return slice;
+  slices_[automaton] = {made, ++calls_};
+  Evict();
+  return made;
+}
+
+void SliceStore::MakeJsonStrings(const Vocab& vocab) {
+  std::call_once(json_strings_, [&] {
+    TermStore terms({}, vocab.max_token_bytes());
+    TermId x;
+    {
+      std::lock_guard lock(terms.mutex());
+      x = terms.Character(CodePointSet::All(), true);
+    }
+    std::shared_ptr<Slice> slice = Get(vocab, &terms, x);
+    slice->UpTo(UINT64_MAX);
+    std::lock_guard lock(mutex_);
+    stays_ = std::move(slice);
+  });
+}
+
+// Locked.
 void SliceStore::Evict() {
   size_t bytes = 0;
   for (const auto& [key, kept] : slices_) bytes += kept.slice->memory_bytes();
   while (bytes > most_bytes_ && slices_.size() > 1) {
-    const auto oldest =
-        std::ranges::min_element(slices_, {}, [](const auto& entry) { return entry.second.used; });
+    const auto oldest = std::ranges::min_element(slices_, {}, [&](const auto& entry) {
+      return entry.second.slice == stays_ ? UINT64_MAX : entry.second.used;
+    });
     bytes -= oldest->second.slice->memory_bytes();
     slices_.erase(oldest);
   }
 }
 
-size_t SliceStore::memory_bytes() {
+SliceShare::SliceShare(std::shared_ptr<SliceStore> store, size_t bytes)
+    : store_(std::move(store)), bytes_(bytes) {
+  std::lock_guard lock(store_->mutex_);
+  store_->shares_.push_back(bytes_);
+  store_->most_bytes_ = std::ranges::max(store_->shares_);
+  store_->Evict();
+}
+
+// The last one leaves its bound behind for whoever comes next.
+SliceShare::~SliceShare() {
+  std::lock_guard lock(store_->mutex_);
+  store_->shares_.erase(std::ranges::find(store_->shares_, bytes_));
+  if (store_->shares_.empty()) return;
+  store_->most_bytes_ = std::ranges::max(store_->shares_);
+  store_->Evict();
+}
+
+size_t SliceStore::slice_bytes() {
   std::lock_guard lock(mutex_);
   size_t bytes = 0;
-  for (const auto& [key, kept] : slices_) bytes += key.size() + kept.slice->memory_bytes();
+  for (const auto& [key, kept] : slices_) bytes += kept.slice->memory_bytes();
+  return bytes;
+}
+
+size_t SliceStore::memory_bytes() {
+  size_t bytes = slice_bytes();
+  std::lock_guard lock(mutex_);
+  for (const auto& [key, kept] : slices_) bytes += key.size();
   for (const auto& [text, automaton] : automata_) bytes += text.size() + automaton.size() + 64;
   return bytes;
 }

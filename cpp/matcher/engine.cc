@@ -27,21 +27,16 @@ size_t Engine::term_count() {
 EngineHub::EngineHub(std::shared_ptr<const Vocab> vocab, const Limits& limits)
     : vocab_(std::move(vocab)),
       limits_(limits),
-      slices_(std::make_shared<SliceStore>(limits.arena_bytes / 4)),
+      slices_(SliceStore::Of(*vocab_), limits.arena_bytes / 4),
       current_(NewEngine(0)) {
   // Nearly every grammar has JSON strings, and their slice takes milliseconds: so no request waits
-  // for it.
-  TermId x;
-  {
-    std::lock_guard lock(current_->terms.mutex());
-    x = current_->terms.Character(CodePointSet::All(), true);
-  }
-  if (const auto slice = slices_->Get(*vocab_, &current_->terms, x)) slice->UpTo(UINT64_MAX);
+  // for it, and only the vocabulary's first compiler makes it.
+  slices_.store()->MakeJsonStrings(*vocab_);
 }
 
 // Not make_shared: grammars hold weak pointers, which would keep the memory of the object.
 std::shared_ptr<Engine> EngineHub::NewEngine(uint64_t generation) const {
-  return std::shared_ptr<Engine>(new Engine(vocab_, limits_, slices_, generation));
+  return std::shared_ptr<Engine>(new Engine(vocab_, limits_, slices_.store(), generation));
 }
 
 std::shared_ptr<Engine> EngineHub::Current() {

@@ -66,7 +66,7 @@ class EngineHub {
 
   const std::shared_ptr<const Vocab> vocab_;
   const Limits limits_;
-  const std::shared_ptr<SliceStore> slices_;
+  const SliceShare slices_;
   std::mutex mutex_;
   std::shared_ptr<Engine> current_;
   std::atomic<uint64_t> generation_ = 0;

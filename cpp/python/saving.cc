@@ -1,10 +1,10 @@
 // Saving and loading: to_bytes, save, serialize_json and their counterparts.
 //
-// The bytes are those of the C++ interface. The JSON forms, which other engines' code asks for, are
-// an object with a version, the kind of object, and the bytes in base64 (of a Grammar its EBNF
-// text), written and read by Python's own json. Example: CompiledGrammar.load("a.grammask",
-// compiler). Work on the bytes runs without the GIL.
-// Tested by tests/python/test_saving.py.
+// The bytes are those of the C++ interface. The JSON forms, which other engines' code asks for (of
+// a TokenizerInfo too), are an object with a version, the kind of object, and the bytes in base64
+// (of a Grammar its EBNF text), written and read by Python's own json. Example:
+// CompiledGrammar.load("a.grammask", compiler). Work on the bytes runs without the GIL. Tested by
+// tests/python/test_saving.py.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -144,26 +144,50 @@ std::string_view StrField(const py::dict& fields, const char* key) {
   return StrView(fields[key], key);
 }
 
-py::str CompiledToJson(const CompiledGrammar& compiled) {
-  const py::bytes bytes(Serialize(compiled, false));
+// Bytes as the field "data", in base64.
+py::str BytesToJson(const char* type, const py::bytes& bytes) {
   py::object text = py::module_::import("base64").attr("b64encode")(bytes).attr("decode")("ascii");
-  return ToJson("CompiledGrammar", "data", std::move(text));
+  return ToJson(type, "data", std::move(text));
+}
+
+py::object BytesFromJson(py::handle json, const char* type) {
+  const py::dict fields = FromJson(json, type);
+  StrField(fields, "data");
+  try {
+    return py::module_::import("base64").attr("b64decode")(fields["data"],
+                                                           py::arg("validate") = true);
+  } catch (py::error_already_set&) {
+    RaiseFormat("\"data\" is not base64");
+  }
+}
+
+py::str CompiledToJson(const CompiledGrammar& compiled) {
+  return BytesToJson("CompiledGrammar", Serialize(compiled, false));
 }
 
 CompiledGrammar CompiledFromJson(py::handle json, py::handle tokenizer_info) {
   if (!py::isinstance<TokenizerInfo>(tokenizer_info)) {
     RaiseType("tokenizer_info", "a grammask.TokenizerInfo", tokenizer_info);
   }
-  const py::dict fields = FromJson(json, "CompiledGrammar");
-  StrField(fields, "data");
-  py::object bytes;
-  try {
-    bytes =
-        py::module_::import("base64").attr("b64decode")(fields["data"], py::arg("validate") = true);
-  } catch (py::error_already_set&) {
-    RaiseFormat("\"data\" is not base64");
-  }
-  return FromBytes(bytes, tokenizer_info, false);
+  return FromBytes(BytesFromJson(json, "CompiledGrammar"), tokenizer_info, false);
+}
+
+py::str TokenizerToJson(const TokenizerInfo& info) {
+  const std::string image = [&] {
+    py::gil_scoped_release release;
+    return info.Serialize();
+  }();
+  return BytesToJson("TokenizerInfo", image);
+}
+
+TokenizerInfo TokenizerFromJson(py::handle json) {
+  const py::object bytes = BytesFromJson(json, "TokenizerInfo");
+  const Buffer buffer(bytes, "data");
+  auto info = [&] {
+    py::gil_scoped_release release;
+    return TokenizerInfo::Deserialize(buffer.bytes());
+  }();
+  return ValueOrRaise(std::move(info), Source::kSaved);
 }
 
 py::str GrammarToJson(const Grammar& grammar) {
@@ -247,6 +271,16 @@ InvalidJSONError, DeserializeFormatError, DeserializeVersionError or LimitError.
 void BindSaving(py::module_& m) {
   py::class_<CompiledGrammar> compiled(m.attr("CompiledGrammar"));
   BindCompiled(compiled);
+  py::class_<TokenizerInfo> tokenizer(m.attr("TokenizerInfo"));
+  tokenizer.def("serialize_json", &TokenizerToJson,
+                "serialize_json(self)\n--\n\nThe vocabulary and its metadata, whole, as JSON "
+                "text. `save` writes a file that loads faster.");
+  tokenizer.def_static("deserialize_json", &TokenizerFromJson, py::arg("json_string"),
+                       R"(deserialize_json(json_string)
+--
+
+Reads what serialize_json made; the text may come from anywhere. Raises InvalidJSONError,
+DeserializeFormatError or DeserializeVersionError.)");
   py::class_<Grammar> grammar(m.attr("Grammar"));
   grammar.def("serialize_json", &GrammarToJson,
               "serialize_json(self)\n--\n\nThe grammar, with its warnings, as JSON text.");

@@ -1,124 +1,239 @@
 // A trie to the alphabets of its subtrees.
 //
-// One pass in preorder tells which nodes end inside a character of UTF-8; one pass back joins the
-// alphabets of a node's children to its own. Below `ab` of "ab1" and "ab-" there is the alphabet
-// {1, -}. Few differ (22,900 of the 274,520 nodes of Llama 3's vocabulary), so nodes hold numbers.
-// A trie with more than 65,535 of them has the rest taken for "anything", which is always safe.
+// One pass in preorder tells which nodes end inside a character of UTF-8, by a table. One pass back
+// joins what occurs below a node to its parent's: in reverse preorder a node's children have all
+// been met when it is, and nothing else of their depth since, so one place for each depth holds
+// what they have in common. Below `ab` of "ab1" and "ab-" there is the alphabet {1, -}. Few differ
+// (22,900 of the 274,520 nodes of Llama 3's vocabulary), so nodes hold numbers. A trie with more
+// than 65,535 of them has the rest taken for "anything", which is always safe.
 //
-// Cost: linear, about 5 ms for Llama 3's vocabulary. Tests: tests/vocab/trie_alphabets_test.cc.
+// Cost: linear, about 4 ms for Llama 3's vocabulary. Tests: tests/vocab/trie_alphabets_test.cc.
 #include "vocab/trie_alphabets.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 namespace grammask::internal {
 namespace {
 
-// Where a prefix ends: between characters, or inside one whose next byte is lo..hi and `left` more
-// follow; or it is no UTF-8.
-struct Utf8Place {
-  uint8_t lo = 0, hi = 0, left = 0;
-  bool inside = false, broken = false;
+// Where a text ends in UTF-8: between characters, or before so many more bytes of one, of which the
+// next may be any continuation byte or only some; or it is no UTF-8.
+enum Utf8Place : uint8_t {
+  kBetween,
+  kOneMore,
+  kTwoMore,
+  kTwoMoreFromA0,
+  kTwoMoreTo9F,
+  kThreeMore,
+  kThreeMoreFrom90,
+  kThreeMoreTo8F,
+  kBroken,
+  kPlaces
 };
 
-Utf8Place Next(const Utf8Place& at, uint8_t byte) {
-  constexpr Utf8Place kBroken = {0, 0, 0, false, true};
-  if (at.broken) return at;
-  if (at.inside) {
-    if (byte < at.lo || byte > at.hi) return kBroken;
-    if (at.left == 0) return {};
-    return {0x80, 0xBF, static_cast<uint8_t>(at.left - 1), true, false};
+constexpr Utf8Place Next(Utf8Place at, int byte) {
+  auto then = [byte](int lo, int hi, Utf8Place next) {
+    return byte >= lo && byte <= hi ? next : kBroken;
+  };
+  switch (at) {
+    case kBetween:
+      if (byte < 0x80) return kBetween;
+      if (byte < 0xC2 || byte > 0xF4) return kBroken;
+      if (byte < 0xE0) return kOneMore;
+      if (byte < 0xF0)
+        return byte == 0xE0 ? kTwoMoreFromA0 : byte == 0xED ? kTwoMoreTo9F : kTwoMore;
+      return byte == 0xF0 ? kThreeMoreFrom90 : byte == 0xF4 ? kThreeMoreTo8F : kThreeMore;
+    case kOneMore:
+      return then(0x80, 0xBF, kBetween);
+    case kTwoMore:
+      return then(0x80, 0xBF, kOneMore);
+    case kTwoMoreFromA0:
+      return then(0xA0, 0xBF, kOneMore);
+    case kTwoMoreTo9F:
+      return then(0x80, 0x9F, kOneMore);
+    case kThreeMore:
+      return then(0x80, 0xBF, kTwoMore);
+    case kThreeMoreFrom90:
+      return then(0x90, 0xBF, kTwoMore);
+    case kThreeMoreTo8F:
+      return then(0x80, 0x8F, kTwoMore);
+    default:
+      return kBroken;
   }
-  if (byte < 0x80) return {};
-  if (byte < 0xC2 || byte > 0xF4) return kBroken;
-  if (byte < 0xE0) return {0x80, 0xBF, 0, true, false};
-  if (byte < 0xF0) {
-    return {static_cast<uint8_t>(byte == 0xE0 ? 0xA0 : 0x80),
-            static_cast<uint8_t>(byte == 0xED ? 0x9F : 0xBF), 1, true, false};
-  }
-  return {static_cast<uint8_t>(byte == 0xF0 ? 0x90 : 0x80),
-          static_cast<uint8_t>(byte == 0xF4 ? 0x8F : 0xBF), 2, true, false};
 }
 
-size_t Hash(const Alphabet& a) {
-  uint64_t h = (a.low ^ std::rotl(a.leads, 17)) * 0x9E3779B97F4A7C15u;
-  h = (h ^ (h >> 32) ^ a.high ^ (a.other ? 1 : 0)) * 0xD6E8FEB86659FD93u;
-  return static_cast<size_t>(h >> 32);
+constexpr auto kNext = [] {
+  std::array<std::array<Utf8Place, 256>, kPlaces> next{};
+  for (size_t at = 0; at < kPlaces; ++at) {
+    for (int byte = 0; byte < 256; ++byte) {
+      next[at][static_cast<size_t>(byte)] = Next(static_cast<Utf8Place>(at), byte);
+    }
+  }
+  return next;
+}();
+
+// Numbers for alphabets, from 1; 0 stands for "anything", and for all once there are too many.
+class Numbers {
+ public:
+  // With room for one alphabet in some ten of `nodes`, which is more than vocabularies have.
+  Numbers(size_t nodes, std::vector<Alphabet>* alphabets)
+      : alphabets_(*alphabets), bits_(std::max(8, static_cast<int>(std::bit_width(nodes / 4)))) {
+    table_.resize(size_t{1} << bits_);
+    alphabets_.reserve(std::min(kMost + 1, nodes / 8 + 3));
+    alphabets_.assign(1, {~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}, true});
+  }
+
+  uint16_t Of(const Alphabet& all) { return OfHash(all, Hash(all)); }
+  // Of each of a few at once: what the processor fetches for one does not wait for the others.
+  template <size_t kCount>
+  void Of(const std::array<Alphabet, kCount>& all, size_t count,
+          std::array<uint16_t, kCount>* numbers) {
+    std::array<uint64_t, kCount> hashes;
+    for (size_t i = 0; i < count; ++i) hashes[i] = Hash(all[i]);
+    for (size_t i = 0; i < count; ++i) (*numbers)[i] = OfHash(all[i], hashes[i]);
+  }
+
+ private:
+  static constexpr size_t kMost = UINT16_MAX;
+
+  // Its highest bits count.
+  static uint64_t Hash(const Alphabet& a) {
+    const uint64_t h = (a.low ^ std::rotl(a.leads, 17)) * 0x9E3779B97F4A7C15u +
+                       (a.high ^ uint64_t{a.other}) * 0xC2B2AE3D27D4EB4Fu;
+    return (h ^ (h >> 32)) * 0xD6E8FEB86659FD93u;
+  }
+
+  uint16_t OfHash(const Alphabet& all, uint64_t hash) {
+    size_t slot = hash >> (64 - bits_);
+    while (table_[slot] != 0 && alphabets_[table_[slot]] != all) {
+      slot = (slot + 1) & (table_.size() - 1);
+    }
+    return table_[slot] != 0 ? table_[slot] : Add(slot, all);
+  }
+
+  uint16_t Add(size_t slot, const Alphabet& all) {
+    if (alphabets_.size() > kMost) return 0;
+    const auto number = static_cast<uint16_t>(alphabets_.size());
+    alphabets_.push_back(all);
+    table_[slot] = number;
+    if (4 * alphabets_.size() > table_.size()) Grow();
+    return number;
+  }
+
+  void Grow() {
+    table_.assign(size_t{1} << ++bits_, 0);
+    for (size_t i = 1; i < alphabets_.size(); ++i) {
+      size_t slot = Hash(alphabets_[i]) >> (64 - bits_);
+      while (table_[slot] != 0) slot = (slot + 1) & (table_.size() - 1);
+      table_[slot] = static_cast<uint16_t>(i);
+    }
+  }
+
+  std::vector<Alphabet>& alphabets_;
+  int bits_;
+  std::vector<uint16_t> table_;  // open addressing; 0 is free
+};
+
+// Of a node: the byte that it adds to its parent's alphabet, kNone where there is none; its text
+// ends between two characters; it is no UTF-8.
+constexpr uint16_t kNone = 0x80, kEndsBetween = 0x100, kNoUtf8 = 0x200;
+
+// That of each node. Also the length of each token, and the greatest of all.
+std::vector<uint16_t> Places(std::span<const TrieNode> nodes, std::vector<uint16_t>* lengths,
+                             size_t* longest) {
+  const size_t size = nodes.size() - 1;
+  std::vector<uint16_t> places(size);
+  std::vector<Utf8Place> path(256, kBetween);
+  lengths->resize(nodes.back().tokens + 1);  // the last is scratch
+  places[0] = kEndsBetween;
+  for (size_t i = 1; i < size; ++i) {
+    const TrieNode& node = nodes[i];
+    const size_t depth = node.depth;
+    // Written for the next token, be it this node's or of one below, which then writes its own: so
+    // there is nothing to guess.
+    (*lengths)[node.tokens] = node.depth;
+    for (uint32_t t = node.tokens + 1; t < nodes[i + 1].tokens; ++t) (*lengths)[t] = node.depth;
+    if (depth >= path.size()) path.resize(2 * depth, kBetween);
+    const Utf8Place before = path[depth - 1];
+    const Utf8Place at = kNext[before][node.byte];
+    path[depth] = at;
+    const bool adds = node.byte < 0x80 || (before == kBetween && node.byte >= Alphabet::kFirstLead);
+    places[i] =
+        static_cast<uint16_t>((adds ? node.byte : kNone) | (at == kBetween ? kEndsBetween : 0) |
+                              (at == kBroken ? kNoUtf8 : 0));
+  }
+  lengths->pop_back();
+  *longest = path.size();
+  return places;
 }
+
+// Nodes of one depth met since their parent's next sibling: their bytes and what is below them.
+// Read one by one as they are written, since what was written just now cannot be read in one piece.
+struct Siblings {
+  uint64_t low = 0, high = 0, leads = 0;
+  uint32_t count = 0, deepest = 0;
+  uint32_t flags = 0;  // kNoUtf8 where one text is none
+};
 
 }  // namespace
 
 TrieAlphabets::TrieAlphabets(std::span<const TrieNode> nodes) {
   if (nodes.empty()) return;
-  const auto size = static_cast<uint32_t>(nodes.size() - 1);
-  // Of a node's text: it ends between two characters; it is no UTF-8; a text below is none.
-  constexpr uint8_t kBetween = 1, kBroken = 2, kBrokenBelow = 4;
-  std::vector<uint8_t> flags(size);
-  std::vector<Utf8Place> path(2);
-  lengths_.resize(nodes.back().tokens);
-  for (uint32_t i = 0; i < size; ++i) {
-    const size_t depth = nodes[i].depth;
-    for (uint32_t t = nodes[i].tokens; t < nodes[i + 1].tokens; ++t) lengths_[t] = nodes[i].depth;
-    if (depth >= path.size()) path.resize(2 * depth);
-    if (i > 0) path[depth] = Next(path[depth - 1], nodes[i].byte);
-    const Utf8Place& at = path[depth];
-    flags[i] = at.broken ? kBroken : at.inside ? 0 : kBetween;
-  }
-  constexpr size_t kMost = UINT16_MAX;
-  std::vector<uint16_t> table(2 * (kMost + 1));  // open addressing; 0 is free
-  alphabets_.push_back({~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}, true});  // 0: anything
-  id_.assign(size + 1, 0);
-  deepest_.assign(size + 1, 0);
-  uint16_t leaf_ids[2] = {};  // between characters, and elsewhere
-  for (uint32_t i = size; i-- > 0;) {
-    uint16_t deepest = nodes[i].depth;
-    uint16_t* leaf_id = nullptr;
-    Alphabet all;
-    if (nodes[i].end == i + 1) {
-      deepest_[i] = deepest;
-      all.other = (flags[i] & kBetween) == 0;
-      leaf_id = &leaf_ids[all.other ? 1 : 0];
-      if (*leaf_id != 0) {
-        id_[i] = *leaf_id;
-        continue;
-      }
-    }
-    uint32_t count = 0;
-    for (uint32_t child = i + 1; child < nodes[i].end; child = nodes[child].end) {
-      const uint8_t byte = nodes[child].byte;
-      ++count;
-      if (byte < 0x80) {
-        all.Add(byte);
-      } else if ((flags[i] & kBetween) != 0 && byte >= Alphabet::kFirstLead) {
-        all.AddLead(byte);
-      }
-      if ((flags[child] & (kBroken | kBrokenBelow)) != 0) flags[i] |= kBrokenBelow;
-      deepest = std::max(deepest, deepest_[child]);
-      if (nodes[child].leaf != 0) continue;
-      const Alphabet& below = alphabets_[id_[child]];
-      all.low |= below.low;
-      all.high |= below.high;
-      all.leads |= below.leads;
-    }
-    if (count >= kManyChildren) {
+  size_t longest;
+  const std::vector<uint16_t> places = Places(nodes, &lengths_, &longest);
+  const size_t size = places.size();
+  Numbers numbers(size, &alphabets_);
+  const uint16_t leaves[2] = {numbers.Of({.other = true}), numbers.Of({})};
+  id_.resize(size + 1);
+  deepest_.resize(size + 1);
+  std::vector<Siblings> met(longest + 1);
+  // Nodes with children wait here for their numbers. Whether a node has any cannot be guessed, so
+  // leaves are treated alike, as nodes with nothing below.
+  constexpr size_t kWaiting = 64;
+  std::array<Alphabet, kWaiting> waiting;
+  std::array<uint32_t, kWaiting> waiting_nodes;
+  std::array<uint16_t, kWaiting> found;
+  size_t count = 0;
+  auto number_waiting = [&] {
+    numbers.Of(waiting, count, &found);
+    for (size_t k = 0; k < count; ++k) id_[waiting_nodes[k]] = found[k];
+    count = 0;
+  };
+  for (auto i = static_cast<uint32_t>(size); i-- > 0;) {
+    const TrieNode& node = nodes[i];
+    const uint16_t place = places[i];
+    const bool between = (place & kEndsBetween) != 0;
+    Siblings& own = met[node.depth];
+    Siblings& children = met[node.depth + 1u];
+    const uint64_t low = children.low, high = children.high, leads = children.leads;
+    const uint32_t child_count = children.count;
+    const uint32_t deepest = std::max<uint32_t>(node.depth, children.deepest);
+    const uint32_t flags = children.flags;
+    children = {};
+    id_[i] = leaves[between ? 1 : 0];
+    waiting[count] = {low, high, leads, !between || (flags & kNoUtf8) != 0};
+    waiting_nodes[count] = i;
+    count += std::min<uint32_t>(child_count, 1);
+    if (count == kWaiting) number_waiting();
+    if (child_count >= kManyChildren) {
       wide_.emplace(i, static_cast<uint32_t>(children_.size()));
       children_.resize(children_.size() + 256);
-      for (uint32_t child = i + 1; child < nodes[i].end; child = nodes[child].end) {
-        children_[children_.size() - 256 + nodes[child].byte] = child;
+      for (uint32_t c = i + 1; c < node.end; c = nodes[c].end) {
+        children_[children_.size() - 256 + nodes[c].byte] = c;
       }
     }
-    deepest_[i] = deepest;
-    all.other = (flags[i] & (kBetween | kBrokenBelow)) != kBetween;
-    size_t slot = Hash(all) & (table.size() - 1);
-    while (table[slot] != 0 && alphabets_[table[slot]] != all)
-      slot = (slot + 1) & (table.size() - 1);
-    if (table[slot] == 0 && alphabets_.size() <= kMost) {
-      table[slot] = static_cast<uint16_t>(alphabets_.size());
-      alphabets_.push_back(all);
-    }
-    id_[i] = table[slot];
-    if (leaf_id != nullptr) *leaf_id = id_[i];
+    deepest_[i] = static_cast<uint16_t>(deepest);
+    own.deepest = std::max(own.deepest, deepest);
+    own.flags |= flags | place;
+    ++own.count;
+    const uint64_t bit = uint64_t{1} << (place & 63);
+    const int word = (place & 0xFF) >> 6;
+    own.low |= low | (word == 0 ? bit : 0);
+    own.high |= high | (word == 1 ? bit : 0);
+    own.leads |= leads | (word == 3 ? bit : 0);
   }
+  number_waiting();
 }
 
 }  // namespace grammask::internal

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -84,6 +85,13 @@ class Vocab {
   // 2 ms for 129,000 tokens.
   uint64_t fingerprint() const;
   size_t memory_bytes() const;
+  // The object of a later stage that lives as long as the vocabulary, made when first asked for; T
+  // is the same type in all calls.
+  template <class T>
+  std::shared_ptr<T> Beside() const {
+    std::call_once(beside_once_, [this] { beside_ = std::make_shared<T>(); });
+    return std::static_pointer_cast<T>(beside_);
+  }
 
  private:
   Vocab() = default;
@@ -98,6 +106,8 @@ class Vocab {
   uint32_t root_children_[256] = {};
   TrieAlphabets alphabets_;
   mutable std::atomic<uint64_t> fingerprint_ = 0;  // 0: not computed yet
+  mutable std::once_flag beside_once_;
+  mutable std::shared_ptr<void> beside_;
 };
 
 }  // namespace grammask::internal

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/utf8.h"
-#include "mask/mask_cache.h"
+#include "mask/slice_store.h"
 #include "mask_world.h"
 
 namespace grammask::internal {
@@ -245,6 +245,36 @@ TEST(SliceStore, IsBounded) {
   EXPECT_GT(only_here, 50u);
   EXPECT_EQ(made[1].use_count(), 1);
   EXPECT_EQ(get(1)->others().tokens, made[1]->others().tokens);
+}
+
+// The bound is that of the compiler that grants most; the slice of JSON strings stays.
+TEST(SliceStore, IsSharedByCompilers) {
+  const auto vocab = MakeVocab(Tokens()), other = MakeVocab(Tokens());
+  const auto store = SliceStore::Of(*vocab);
+  EXPECT_EQ(SliceStore::Of(*vocab), store);
+  EXPECT_NE(SliceStore::Of(*other), store);
+  store->MakeJsonStrings(*vocab);
+  TermStore terms({}, 16);
+  const TermId string = terms.Character(CodePointSet::All(), true);
+  const auto json = store->Get(*vocab, &terms, string);
+  constexpr size_t kMore = 20'000, kLess = 10'000;
+  auto fill = [&] {
+    for (uint32_t i = 0; i < 50; ++i) {
+      store->Get(*vocab, &terms, terms.Character(CodePointSet{{'a', 'b' + i}}, false));
+    }
+    EXPECT_EQ(store->Get(*vocab, &terms, string), json);
+    return store->slice_bytes();
+  };
+  const SliceShare less(store, kLess);
+  EXPECT_LE(fill(), kLess);
+  {
+    const SliceShare more(store, kMore), least(store, 0);
+    EXPECT_GT(fill(), kLess);
+    EXPECT_LE(store->slice_bytes(), kMore);
+  }
+  EXPECT_LE(store->slice_bytes(), kLess);
+  EXPECT_LE(fill(), kLess);
+  EXPECT_GT(store->slice_bytes(), json->memory_bytes());
 }
 
 }  // namespace

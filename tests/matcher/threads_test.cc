@@ -104,6 +104,32 @@ TEST(Threads, AlsoWhileTablesAreThrownAway) {
   WalksAgree(options, 2, 100);
 }
 
+// Compilers of one tokenizer share its slices, the first of which several may want at once.
+TEST(Threads, CompilersOfOneTokenizer) {
+  std::vector<std::vector<Ids>> expected;
+  for (uint32_t w = 0; w < 4; ++w) {
+    GrammarCompiler alone = MakeCompiler(Tokenizer());
+    expected.push_back(Walk(Compile(&alone, Nested(static_cast<int>(w))), w, 40));
+  }
+  for (int round = 0; round < 10; ++round) {
+    const TokenizerInfo tokenizer = Tokenizer();
+    std::atomic<int> wrong = 0;
+    std::vector<std::thread> threads;
+    for (uint32_t t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < 3; ++i) {
+          CompilerOptions options;
+          options.limits.arena_bytes = t % 2 == 0 ? options.limits.arena_bytes : 1;
+          GrammarCompiler compiler = MakeCompiler(tokenizer, options);
+          wrong += Walk(Compile(&compiler, Nested(static_cast<int>(t))), t, 40) != expected[t];
+        }
+      });
+    }
+    for (std::thread& t : threads) t.join();
+    ASSERT_EQ(wrong, 0) << "round " << round;
+  }
+}
+
 // Forks of one matcher on several threads, as in the search for the best draft.
 TEST(Threads, ForksRunAtOnce) {
   GrammarCompiler compiler = MakeCompiler(Tokenizer());

@@ -147,3 +147,38 @@ def test_grammar_json(info):
     broken["grammar"]["ebnf"] = 'root ::= "'
     with pytest.raises(grammask.DeserializeFormatError):
         Grammar.deserialize_json(json.dumps(broken))
+
+
+def test_tokenizer_json(info, compiled):
+    tokenizer = grammask.TokenizerInfo
+    special = tokenizer(
+        ["\u0120a", "<s>", "", "</s>"],
+        grammask.VocabType.BYTE_LEVEL,
+        vocab_size=6,
+        add_prefix_space=True,
+        special_token_ids=[1],
+    )
+    for written in info, special, tokenizer([]):
+        text = written.serialize_json()
+        assert json.loads(text)["__VERSION__"] == grammask.get_serialization_version()
+        read = tokenizer.deserialize_json(text)
+        assert read.decoded_vocab == written.decoded_vocab
+        assert read.dump_metadata() == written.dump_metadata()
+        assert read.special_token_ids == written.special_token_ids
+        assert read.serialize_json() == text
+    loaded = CompiledGrammar.from_bytes(
+        compiled.to_bytes(), tokenizer.deserialize_json(info.serialize_json())
+    )
+    assert masks(loaded, TEXT) == masks(compiled, TEXT)
+    fields = json.loads(special.serialize_json())
+    damaged = fields["data"][:200] + ("A" if fields["data"][200] != "A" else "B")
+    for change in {"data": "!"}, {"data": ""}, {"data": damaged}, {"type": "Grammar"}:
+        with pytest.raises(grammask.DeserializeFormatError):
+            tokenizer.deserialize_json(json.dumps({**fields, **change}))
+    with pytest.raises(grammask.DeserializeVersionError):
+        tokenizer.deserialize_json(json.dumps({**fields, "__VERSION__": "v16"}))
+    for bad in "", "{", "[" * 100_000:
+        with pytest.raises(grammask.InvalidJSONError):
+            tokenizer.deserialize_json(bad)
+    with pytest.raises(TypeError):
+        tokenizer.deserialize_json(None)

@@ -1,0 +1,231 @@
+// Records of recursive groups, which may be anything, to procedures.
+//
+// A group is made as the builder makes it, from its exact description (recursive_group.h), so that
+// a forged file cannot give another grammar's group a meaning of its own: the lengths of its rules
+// are the least ones, by passes until nothing changes. In `S ::= "(" S ")" | "x"` the first pass
+// finds 1 for S by its second alternative, and the next that nothing is shorter.
+//
+// Cost: linear in the group but for the passes, whose words count towards max_ast_nodes. Tests:
+// tests/automaton/saved_terms_test.cc, tests/fuzz/saved_grammar_fuzz.cc.
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "automaton/members.h"
+#include "automaton/term_reader.h"
+
+namespace grammask::internal {
+
+// A reference to a term, or to one of the nodes of the group; `nests` are those of the latter.
+uint64_t TermReader::GroupReference(uint64_t nodes, std::span<const Nest> nests, Nest* nest) {
+  const uint64_t reference = in_.Number();
+  if (IsTerm(reference)) {
+    const size_t number = At(reference >> 1);
+    *nest = nests_[number];
+    return uint64_t{terms_[number].value} << 1 | 1;
+  }
+  if (reference >> 1 >= nodes) {
+    in_.Fail();
+    return 0;
+  }
+  if (reference >> 1 < nests.size()) *nest = nests[reference >> 1];
+  return reference;
+}
+
+// One node of a group of `rules` rules, in words; its children are among the nodes before it,
+// which have `nests`.
+void TermReader::ReadGroupWords(uint64_t rules, std::vector<uint64_t>* words,
+                                std::vector<Nest>* nests) {
+  const auto kind = static_cast<NodeKind>(in_.Byte());
+  const uint64_t children = in_.Count(1);
+  words->push_back(static_cast<uint64_t>(kind));
+  words->push_back(children);
+  switch (kind) {
+    case NodeKind::kSequence:
+    case NodeKind::kChoice:
+      if (children == 0) in_.Fail();
+      break;
+    case NodeKind::kRepeat: {
+      const uint64_t min = in_.Number(static_cast<uint64_t>(s_.limits().max_repeat));
+      const uint64_t max = in_.Number(INT64_MAX);
+      const bool bounded = max <= static_cast<uint64_t>(s_.limits().max_repeat);
+      if (children != 1 || min > max || (!bounded && max != INT64_MAX)) in_.Fail();
+      words->insert(words->end(), {min, max});
+      break;
+    }
+    case NodeKind::kMembers: {
+      const uint64_t min = in_.Number(INT64_MAX), max = in_.Number(INT64_MAX);
+      const uint64_t conditions = in_.Number(kMaxMemberConditions);
+      if (children < 3 || max < 1 || min > max) return in_.Fail();
+      words->insert(words->end(), {min, max, conditions});
+      for (uint64_t i = 2; i < children && in_.ok(); ++i) {
+        const uint64_t use = in_.Number();
+        Use(use & 0xFF, use >> 8, (uint32_t{1} << conditions) - 1);
+        words->push_back(use);
+      }
+      break;
+    }
+    case NodeKind::kRule:
+      if (children != 0) in_.Fail();
+      words->push_back(in_.Number(rules - 1));
+      break;
+    default:
+      in_.Fail();
+      break;
+  }
+  Nest nest;
+  for (uint64_t i = 0; i < children && in_.ok(); ++i) {
+    Nest child;
+    words->push_back(GroupReference(nests->size(), *nests, &child));
+    const bool rest = kind == NodeKind::kSequence && i + 1 == children;
+    if (kind == NodeKind::kRepeat || rest) child.heads = 0;
+    if (kind == NodeKind::kMembers) child = {0, i < 2 ? child.searches + 1 : 0};
+    if ((kind == NodeKind::kSequence || kind == NodeKind::kChoice) && !rest) ++child.heads;
+    nest.Cover(child);
+  }
+  if (TooDeep(nest)) return;
+  nests->push_back(nest);
+}
+
+uint64_t TermReader::LengthOf(const Group& group, uint64_t reference) const {
+  return IsTerm(reference) ? s_.term(TermId(static_cast<uint32_t>(reference >> 1))).min_length
+                           : group.lengths[reference >> 1];
+}
+
+uint64_t TermReader::LengthOf(const Group& group, const GroupNode& node) const {
+  auto length = [&](size_t child) { return LengthOf(group, node.children[child]); };
+  uint64_t result = node.kind == NodeKind::kSequence ? 0 : kMaxLength;
+  switch (node.kind) {
+    case NodeKind::kRule:
+      return group.rule_lengths[node.rule];
+    case NodeKind::kRepeat:
+      return TimesSaturated(length(0), static_cast<uint64_t>(node.min));
+    case NodeKind::kMembers: {
+      std::vector<ListMember> members;
+      for (size_t i = 0; i < node.uses.size(); ++i) {
+        members.push_back({static_cast<MemberUse>(node.uses[i] & 0xFF),
+                           static_cast<uint32_t>(node.uses[i] >> 8), length(i + 2)});
+      }
+      return ListLength(members, length(0), length(1), node.min, node.max, node.conditions);
+    }
+    default:
+      for (size_t i = 0; i < node.children.size(); ++i) {
+        result = node.kind == NodeKind::kSequence ? std::min(kMaxLength, result + length(i))
+                                                  : std::min(result, length(i));
+      }
+      return result;
+  }
+}
+
+// Passes from above until nothing changes: the least lengths. False over the bound on work.
+bool TermReader::FindLengths(Group* group) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    steps_ += group->words.size() / 8;
+    if (steps_ > s_.limits().max_ast_nodes) return false;
+    auto improve = [&](uint64_t length, uint64_t* known) {
+      if (length >= *known) return;
+      *known = length;
+      changed = true;
+    };
+    for (size_t i = 0; i < group->nodes.size(); ++i) {
+      improve(LengthOf(*group, group->nodes[i]), &group->lengths[i]);
+    }
+    for (size_t r = 0; r < group->rule_lengths.size(); ++r) {
+      improve(LengthOf(*group, group->body(r)), &group->rule_lengths[r]);
+    }
+  }
+  return true;
+}
+
+// The same nodes as terms, made as the builder makes them.
+TermId TermReader::MakeNode(const GroupNode& node, const std::vector<ProcId>& procs,
+                            const std::vector<TermId>& made) {
+  auto child = [&](size_t i) {
+    const uint64_t reference = node.children[i];
+    return IsTerm(reference) ? TermId(static_cast<uint32_t>(reference >> 1)) : made[reference >> 1];
+  };
+  const size_t count = node.children.size();
+  switch (node.kind) {
+    case NodeKind::kSequence: {
+      TermId t = TermStore::Empty();
+      for (size_t i = count; i-- > 0;) t = s_.Sequence(child(i), t);
+      return t;
+    }
+    case NodeKind::kChoice: {
+      std::vector<TermId> parts;
+      for (size_t i = 0; i < count; ++i) parts.push_back(child(i));
+      return s_.Choice(parts);
+    }
+    case NodeKind::kRepeat:
+      return s_.Repeat(child(0), node.min, node.max);
+    case NodeKind::kRule:
+      return s_.Call(procs[node.rule]);
+    default:
+      break;
+  }
+  MemberSpec spec;
+  spec.separator = child(0);
+  spec.end = child(1);
+  spec.min = node.min;
+  spec.max = node.max;
+  spec.conditions = (uint32_t{1} << node.conditions) - 1;
+  for (size_t i = 0; i < node.uses.size(); ++i) {
+    MemberSpec::Member m{};
+    m.use = static_cast<MemberUse>(node.uses[i] & 0xFF);
+    m.meets = static_cast<uint32_t>(node.uses[i] >> 8);
+    m.term = child(i + 2);
+    if (s_.term(m.term).nullable) {
+      Refuse("a member that may be empty");
+      return TermStore::Nothing();
+    }
+    spec.members.push_back(m);
+  }
+  return s_.MembersOf(std::move(spec));
+}
+
+void TermReader::ReadGroup() {
+  Group group;
+  const size_t rules = in_.Count(1), nodes = in_.Count(2);
+  if (rules == 0) return in_.Fail();
+  group.words = {rules, nodes};
+  std::vector<Nest> nests;
+  Nest unused;
+  for (size_t r = 0; r < rules && in_.ok(); ++r) {
+    group.words.push_back(GroupReference(nodes, {}, &unused));
+  }
+  for (size_t i = 0; i < nodes && in_.ok() && error_.ok(); ++i) {
+    ReadGroupWords(rules, &group.words, &nests);
+  }
+  if (!in_.ok() || !error_.ok()) return;
+  std::string description(group.words.size() * sizeof(uint64_t), '\0');
+  std::memcpy(description.data(), group.words.data(), description.size());
+  if (const std::vector<ProcId>* known = s_.FindGroup(description)) {
+    groups_.push_back(*known);
+    return;
+  }
+  for (size_t at = 2 + rules; at < group.words.size();) {
+    group.nodes.push_back(ReadGroupNode(group.words, &at));
+  }
+  group.lengths.assign(nodes, kMaxLength);
+  group.rule_lengths.assign(rules, kMaxLength);
+  if (!FindLengths(&group)) return;  // over the bound, which Run() sees
+  if (std::ranges::count(group.rule_lengths, kMaxLength) > 0) {
+    return Refuse("a rule that no text completes");
+  }
+  std::vector<ProcId> procs;
+  for (uint64_t length : group.rule_lengths) procs.push_back(s_.AddProc(length == 0, length));
+  std::vector<TermId> made;
+  for (const GroupNode& node : group.nodes) made.push_back(MakeNode(node, procs, made));
+  for (size_t r = 0; r < rules; ++r) {
+    const uint64_t body = group.body(r);
+    const TermId t = IsTerm(body) ? TermId(static_cast<uint32_t>(body >> 1)) : made[body >> 1];
+    if (t == TermStore::Nothing()) Refuse("a rule that no text completes");
+    s_.SetBody(procs[r], t);
+  }
+  if (!error_.ok()) return;
+  s_.AddGroup(description, procs);
+  groups_.push_back(std::move(procs));
+}
+
+}  // namespace grammask::internal

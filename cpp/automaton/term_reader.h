@@ -1,0 +1,130 @@
+// Bytes that may be anything to terms: the reader of the records of saved_terms.h.
+#ifndef GRAMMASK_AUTOMATON_TERM_READER_H_
+#define GRAMMASK_AUTOMATON_TERM_READER_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "automaton/members.h"
+#include "automaton/recursive_group.h"
+#include "automaton/saved_terms.h"
+#include "automaton/term_store.h"
+#include "base/byte_codec.h"
+#include "base/byte_set.h"
+#include "base/status.h"
+
+namespace grammask::internal {
+
+inline uint64_t TimesSaturated(uint64_t length, uint64_t times) {
+  if (times == 0 || length == 0) return 0;
+  return length > kMaxLength / times ? kMaxLength : length * times;
+}
+
+// One reading of one list of records, whose parts share their numbers. After a failure nothing is
+// made any more; Read() tells the first.
+class TermReader {
+ public:
+  // `store`'s lock must be held for as long as this lives.
+  TermReader(bool trusted, TermStore* store);
+
+  Status Read(std::string_view bytes, uint64_t offset);
+  std::vector<TermId> Take() { return std::move(terms_); }
+
+ private:
+  // How deep recursive work on a term may go.
+  struct Nest {
+    uint32_t heads = 0;     // choices and heads of sequences inside one another
+    uint32_t searches = 0;  // intersections, complements and lists of members
+    void Cover(const Nest& o) {
+      heads = std::max(heads, o.heads);
+      searches = std::max(searches, o.searches);
+    }
+  };
+  // What is known of a step of a lazy body.
+  struct LazyTerm {
+    uint64_t length = 0;
+    Nest nest;
+  };
+  struct Group {
+    std::vector<uint64_t> words;
+    std::vector<GroupNode> nodes;
+    std::vector<uint64_t> lengths;       // by node
+    std::vector<uint64_t> rule_lengths;  // of their shortest texts
+    uint64_t body(size_t rule) const { return words[2 + rule]; }
+  };
+
+  // Any record (saved_terms_reader.cc).
+  Status Damaged(std::string_view what) const;
+  void Refuse(std::string_view what);
+  bool TooDeep(const Nest& nest) {
+    const bool deep = nest.heads > most_.heads || nest.searches > most_.searches;
+    if (deep) [[unlikely]]
+      RefuseDepth();
+    return deep;
+  }
+  void RefuseDepth();
+  void Push(TermId term, Nest nest);
+  void Push(TermId term) { Push(term, Nest{}); }
+  // The number of a term that stands before; 0 in vain.
+  size_t Reference() { return At(in_.Number()); }
+  size_t At(uint64_t back) {
+    if (back >= 1 && back <= terms_.size()) return terms_.size() - static_cast<size_t>(back);
+    in_.Fail();
+    return 0;
+  }
+  const Term& term(size_t number) const { return s_.term(terms_[number]); }
+  void ReadRecord();
+  std::vector<TermId> References(Nest* nest);
+  bool Regular(std::span<const TermId> parts);
+  std::string_view Literal(bool json);
+  ByteSet Ranges();
+  void ReadCounts(int64_t* min, int64_t* max);
+  void ReadText(bool json);
+  void ReadWords();
+  void ReadByteClass();
+  void ReadTokens();
+  MemberSpec::Member Use(uint64_t use, uint64_t meets, uint32_t conditions);
+  void ReadMembers();
+  void ReadMemberState();
+
+  // Bodies that wait for a call (saved_bodies_reader.cc).
+  uint32_t* Extend(size_t count);
+  uint32_t LazyReference(ByteReader* in, LazyTerm* found);
+  void ReadLazyParts(TermKind kind, LazyTerm* whole);
+  LazyTerm ReadLazyStep();
+  void ReadLazyCall();
+
+  // Recursive groups (saved_groups_reader.cc).
+  uint64_t GroupReference(uint64_t nodes, std::span<const Nest> nests, Nest* nest);
+  void ReadGroupWords(uint64_t rules, std::vector<uint64_t>* words, std::vector<Nest>* nests);
+  uint64_t LengthOf(const Group& group, uint64_t reference) const;
+  uint64_t LengthOf(const Group& group, const GroupNode& node) const;
+  bool FindLengths(Group* group);
+  TermId MakeNode(const GroupNode& node, const std::vector<ProcId>& procs,
+                  const std::vector<TermId>& made);
+  void ReadGroup();
+
+  ByteReader in_{""};
+  uint64_t offset_ = 0;
+  const bool trusted_;
+  TermStore& s_;
+  const Nest most_;
+  uint64_t place_ = 0;  // of the record at hand
+  std::vector<TermId> terms_;
+  std::vector<Nest> nests_;  // by term
+  std::vector<std::vector<ProcId>> groups_;
+  std::vector<LazyTerm> lazy_;     // steps of the body at hand
+  std::vector<uint32_t> program_;  // of the same, in its first words
+  size_t program_size_ = 0;
+  size_t steps_ = 0;
+  Status error_;
+};
+
+}  // namespace grammask::internal
+
+#endif  // GRAMMASK_AUTOMATON_TERM_READER_H_
