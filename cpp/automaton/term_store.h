@@ -16,6 +16,7 @@
 
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
+#include <absl/container/inlined_vector.h>
 
 #include <algorithm>
 #include <array>
@@ -290,6 +291,9 @@ class TermStore {
   TermId WordsTerm(int64_t a, int64_t b);
   bool Endless(TermId id) const;
   TermId Pair(TermId head, TermId rest);  // a kSequence as it stands
+  using TermList = absl::InlinedVector<TermId, 16>;
+  bool IsPlain(const Term& head) const;
+  bool Flatten(std::span<const TermId> alternatives, TermList* out);
   TermId RawAnd(std::span<const TermId> parts);
   TermId RawNot(TermId part);
   // Itself, or Nothing() when it matches no text. No text of it is shorter than `least`.

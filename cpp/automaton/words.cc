@@ -21,6 +21,9 @@ namespace grammask::internal {
 namespace {
 
 constexpr uint32_t kFew = 8;  // words that are a choice of literals
+// Words of a list that is long: of its states only those of one word are literals. Most are never
+// read, and eight literals take eight times as long to make as a state.
+constexpr size_t kLong = 1000;
 
 // The shortest escape of a character, without its backslash.
 uint64_t LengthAfterBackslash(uint32_t code_point) {
@@ -70,7 +73,7 @@ TermId WordTable::StateTerm(const State& s) {
 
 TermId WordTable::At(const State& s) {
   const List& list = lists_[s.list];
-  if (s.last - s.first > kFew) return StateTerm(s);
+  if (s.last - s.first > (list.words.size() > kLong ? 1 : kFew)) return StateTerm(s);
   absl::InlinedVector<TermId, kFew> words;
   for (uint32_t i = s.first; i < s.last; ++i) {
     words.push_back(s_.Literal(list.words[i].substr(s.offset), list.json));

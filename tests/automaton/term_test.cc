@@ -482,6 +482,39 @@ TEST(Term, ShortestWordsOfIntersections) {
   EXPECT_EQ(s.term(And(&s, {has_aa, s.Not(Star(&s, a))})).min_length, 3u);
 }
 
+// Many alternatives with a common beginning share it; the texts are the same.
+TEST(Term, ManyAlternativesThatBeginAlike) {
+  TermStore s({}, kSmallCount);
+  const TermId key = s.Literal("name", true), colon = Star(&s, Class(&s, 0x20, 0x20));
+  auto object = [&](const std::string& value) {
+    return s.Sequence(key, s.Sequence(colon, Bytes(&s, value)));
+  };
+  std::vector<TermId> objects, values;
+  for (int i = 0; i < 40; ++i) {
+    objects.push_back(object("v" + std::to_string(i)));
+    values.push_back(Bytes(&s, "v" + std::to_string(i)));
+  }
+  const TermId shared = s.Choice(objects);
+  EXPECT_EQ(shared, s.Sequence(key, s.Sequence(colon, s.Choice(values))));
+  EXPECT_EQ(s.term(shared).min_length, 6u);
+  for (const char* text : {"namev7", "name  v39", "n\\u0061me v0"}) {
+    EXPECT_TRUE(Matches(&s, shared, text)) << text;
+  }
+  for (const char* text : {"name", "namev40", "namev", "v1"}) {
+    EXPECT_FALSE(Matches(&s, shared, text)) << text;
+  }
+  // Another beginning, or none, leaves the choice as it is.
+  objects.push_back(Bytes(&s, "v"));
+  EXPECT_EQ(s.term(s.Choice(objects)).children.size(), 41u);
+  EXPECT_TRUE(Matches(&s, s.Choice(objects), "v"));
+  // One of the rests may be everything, or nothing.
+  objects.back() = s.Sequence(key, TermStore::All());
+  EXPECT_EQ(s.Choice(objects), s.Sequence(key, TermStore::All()));
+  objects.back() = key;
+  EXPECT_TRUE(Matches(&s, s.Choice(objects), "name"));
+  EXPECT_TRUE(Matches(&s, s.Choice(objects), "name v12"));
+}
+
 // Strings of so many characters that hold some words and not others, against all strings. What a
 // search learns of states must hold for the searches after it, so every state is looked at.
 TEST(Term, SeveralSearchesWithinACount) {
