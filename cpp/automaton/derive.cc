@@ -110,8 +110,7 @@ class Deriver {
           JsonText(head.text, t_.children[1]);
           break;
         }
-        Append(t_.children[0], t_.children[1]);
-        MergeSpelling(t_.children[0]);
+        ReadHead(t_.children[0], t_.children[1]);
         if (s_.terms_[t_.children[0].value].nullable) {
           Append(t_.children[1], s_.Empty());
           MergeSpelling(t_.children[1]);
@@ -125,12 +124,9 @@ class Deriver {
         }
         Determinise();
         break;
-      case TermKind::kRepeat: {
-        const int64_t max = t_.b == kUnbounded ? kUnbounded : t_.b - 1;
-        Append(t_.children[0], s_.Repeat(t_.children[0], std::max<int64_t>(t_.a - 1, 0), max));
-        MergeSpelling(t_.children[0]);
+      case TermKind::kRepeat:
+        ReadHead(id_, s_.Empty());
         break;
-      }
       case TermKind::kCall:
         calls_.push_back({ProcId(static_cast<uint32_t>(t_.a)), s_.Empty()});
         break;
@@ -195,6 +191,19 @@ class Deriver {
     for (const TokenEdge& edge : e.tokens) {
       tokens_.push_back({edge.tokens, s_.Sequence(edge.to, rest)});
     }
+  }
+
+  // The readings of the head of a sequence. Of a repeat they are those of what it repeats, so that
+  // a count in front of something has states of its own only as a whole: half as many.
+  void ReadHead(TermId id, TermId rest) {
+    const Term& head = s_.terms_[id.value];
+    if (head.kind == TermKind::kRepeat) {
+      id = head.children[0];
+      const int64_t most = head.b == kUnbounded ? kUnbounded : head.b - 1;
+      rest = s_.Sequence(s_.Repeat(id, std::max<int64_t>(head.a - 1, 0), most), rest);
+    }
+    Append(id, rest);
+    MergeSpelling(id);
   }
 
   // The backslash is only another spelling when it is so wherever it can be read.
@@ -366,15 +375,21 @@ const Expansion& TermStore::ExpandLocked(TermId id) {
       continue;
     }
     const size_t before = todo.size();
-    // The head of a sequence that is a text is read in one go with the rest.
-    const bool text =
-        t.kind == TermKind::kSequence && (terms_[t.children[0].value].kind == TermKind::kBytes ||
-                                          terms_[t.children[0].value].kind == TermKind::kJsonText);
-    for (size_t i = 0; i < t.children.size() && !text; ++i) {
-      // The rest of a sequence is read only where its head may be empty.
-      if (t.kind == TermKind::kSequence && i == 1 && !terms_[t.children[0].value].nullable) break;
-      const TermId c = t.children[i];
-      if (terms_[c.value].expansion.load(std::memory_order_relaxed) == nullptr) todo.push_back(c);
+    auto need = [&](TermId part) {
+      if (terms_[part.value].expansion.load(std::memory_order_relaxed) == nullptr) {
+        todo.push_back(part);
+      }
+    };
+    if (t.kind == TermKind::kSequence) {
+      const Term& head = terms_[t.children[0].value];
+      // A text is read in one go with the rest, a repeat round by round. The rest is read only
+      // where the head may be empty.
+      if (head.kind != TermKind::kBytes && head.kind != TermKind::kJsonText) {
+        need(head.kind == TermKind::kRepeat ? head.children[0] : t.children[0]);
+      }
+      if (head.nullable) need(t.children[1]);
+    } else {
+      for (TermId part : t.children) need(part);
     }
     if (todo.size() > before) continue;
     todo.pop_back();

@@ -1,10 +1,10 @@
 // Work items to threads: one shared counter that every thread takes its next index from.
 //
 // Work items here are masks, from a microsecond to a millisecond each; an atomic increment an item
-// balances them without queues. Of many items a thread takes a few at a time, which keeps
-// neighbours on one thread: what was fetched ahead for the next item is there, and the counter
-// moves between caches less often. Waking a worker costs some 5 us, so only as many are woken as
-// there are items beside the caller's first. Tests: tests/base/thread_pool_test.cc.
+// balances them without queues. Of many items a thread takes a few at a time, which lets it
+// fetch ahead what its next items read, and moves the counter between caches less often. Waking a
+// worker costs some 5 us, so only as many are woken as there are items beside the caller's first.
+// Tests: tests/base/thread_pool_test.cc.
 #include "base/thread_pool.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ void ThreadPool::Drain() {
   const auto& work = *work_;
   const size_t count = count_, turn = items_a_turn_;
   for (size_t i; (i = next_.fetch_add(turn, std::memory_order_relaxed)) < count;) {
-    for (const size_t end = std::min(i + turn, count); i < end; ++i) work(i);
+    work(i, std::min(i + turn, count));
   }
 }
 
@@ -52,11 +52,14 @@ void ThreadPool::Loop() {
 }
 
 void ThreadPool::ForEach(size_t n, const std::function<void(size_t)>& work) {
+  ForEachRun(n, [&](size_t first, size_t last) {
+    for (size_t i = first; i < last; ++i) work(i);
+  });
+}
+
+void ThreadPool::ForEachRun(size_t n, const std::function<void(size_t, size_t)>& work) {
   if (n == 0) return;
-  if (n == 1 || threads_ == 1) {
-    for (size_t i = 0; i < n; ++i) work(i);
-    return;
-  }
+  if (n == 1 || threads_ == 1) return work(0, n);
   std::lock_guard turn(turn_);
   const size_t helpers = std::min(n, static_cast<size_t>(threads_)) - 1;
   {

@@ -26,6 +26,8 @@ class ThreadPool {
   // when all are done. Threads take the next indexes as they become free, so uneven work is evened
   // out. `work` must not throw.
   void ForEach(size_t n, const std::function<void(size_t)>& work);
+  // The same with work(first, last) for each few of neighbouring indexes that one thread takes.
+  void ForEachRun(size_t n, const std::function<void(size_t, size_t)>& work);
   int threads() const { return threads_; }
 
  private:
@@ -37,7 +39,7 @@ class ThreadPool {
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   std::vector<std::thread> workers_;
-  const std::function<void(size_t)>* work_ = nullptr;
+  const std::function<void(size_t, size_t)>* work_ = nullptr;
   size_t count_ = 0;
   size_t items_a_turn_ = 1;
   size_t wanted_ = 0;  // workers still to join this round

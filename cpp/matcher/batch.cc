@@ -109,13 +109,16 @@ Status BatchGrammarMatcher::FillNextTokenBitmask(std::span<GrammarMatcher* const
   }
   std::mutex mutex;
   Status failure;
-  impl_->pool.ForEach(matchers.size(), [&](size_t i) {
-    internal::PrefetchAhead(matchers, i);
-    const int64_t row = indices.empty() ? static_cast<int64_t>(i) : indices[i];
-    auto filled = matchers[i]->FillNextTokenBitmask(mask + row * stride_words);
-    if (!filled.ok()) {
-      std::lock_guard lock(mutex);
-      failure = filled.status();
+  impl_->pool.ForEachRun(matchers.size(), [&](size_t first, size_t last) {
+    for (size_t i = first; i < last; ++i) {
+      // Only of this run: other threads may be moving the matchers after it to other tables.
+      internal::PrefetchAhead(matchers.first(last), i);
+      const int64_t row = indices.empty() ? static_cast<int64_t>(i) : indices[i];
+      auto filled = matchers[i]->FillNextTokenBitmask(mask + row * stride_words);
+      if (!filled.ok()) {
+        std::lock_guard lock(mutex);
+        failure = filled.status();
+      }
     }
   });
   return failure;

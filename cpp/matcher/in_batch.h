@@ -24,7 +24,8 @@ class BatchMarks {
 };
 
 // Brings what filling `matchers[i]` reads nearer, step by step as `i` comes closer: with a thousand
-// matchers, each read on the way to a mask would wait for memory.
+// matchers, each read on the way to a mask would wait for memory. No other thread may be at work
+// with any of `matchers` from i on.
 void PrefetchAhead(std::span<GrammarMatcher* const> matchers, size_t i);
 
 }  // namespace grammask::internal

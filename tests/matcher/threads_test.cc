@@ -104,6 +104,35 @@ TEST(Threads, AlsoWhileTablesAreThrownAway) {
   WalksAgree(options, 2, 100);
 }
 
+// All matchers of a batch move to new tables while it is filled, each on the thread that fills it.
+TEST(Threads, BatchesWhileTablesAreThrownAway) {
+  GrammarCompiler compiler = MakeCompiler(Tokenizer());
+  std::vector<GrammarMatcher> matchers;
+  std::vector<GrammarMatcher*> batch;
+  for (int i = 0; i < 300; ++i) {
+    matchers.push_back(MakeMatcher(Compile(&compiler, Nested(i % 3))));
+    ASSERT_TRUE(matchers.back().AcceptString(std::string(static_cast<size_t>(i % 7), '[') + "\"a"));
+  }
+  for (GrammarMatcher& m : matchers) batch.push_back(&m);
+  internal::EngineHub& hub = *matchers[0].compiled_grammar().impl()->hub;
+  const int words = matchers[0].mask_words();
+  std::vector<int32_t> expected, masks(batch.size() * static_cast<size_t>(words));
+  for (const int threads : {1, 2, 4}) {
+    BatchGrammarMatcher pool(threads);
+    for (int round = 0; round < 8; ++round) {
+      const std::shared_ptr<internal::Engine> current = hub.Current();
+      current->budget = 0;
+      hub.CheckBudget(*current);
+      ASSERT_TRUE(current->retired());
+      ASSERT_TRUE(pool.FillNextTokenBitmask(batch, masks.data(), static_cast<int64_t>(batch.size()),
+                                            words, words, {})
+                      .ok());
+      if (expected.empty()) expected = masks;
+      ASSERT_EQ(masks, expected) << "round " << round << " of " << threads << " threads";
+    }
+  }
+}
+
 // Compilers of one tokenizer share its slices, the first of which several may want at once.
 TEST(Threads, CompilersOfOneTokenizer) {
   std::vector<std::vector<Ids>> expected;
