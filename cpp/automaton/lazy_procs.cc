@@ -7,20 +7,27 @@
 // same terms, with the same masks. Cost: to find a program 1 ns a word, to run it some 100 ns a
 // step. Tests: tests/automaton/build_test.cc, saved_terms_test.cc,
 // tests/matcher/saved_grammar_test.cc.
+#include <algorithm>
 #include <cstring>
 
 #include "automaton/body_program.h"
+#include "base/mix.h"
 
 namespace grammask::internal {
 
+bool TermStore::LazyKey::operator==(const LazyKey& other) const {
+  return hash == other.hash && std::ranges::equal(program, other.program);
+}
+
 ProcId TermStore::LazyProc(std::span<const uint32_t> program, uint64_t min_length) {
   const std::string_view bytes(reinterpret_cast<const char*>(program.data()), program.size_bytes());
-  const auto known = lazy_.find(bytes);
+  const uint64_t hash = MixBytes(Mix(MixSeed(), bytes.size()), bytes);
+  const auto known = lazy_.find(LazyKey{program, hash});
   if (known != lazy_.end()) return known->second;
   const std::span<const uint32_t> kept = memory_.Copy(program);
   const ProcId proc = AddProc(min_length == 0, min_length);
   procs_[proc.value].program = kept;
-  lazy_.emplace(std::string_view(reinterpret_cast<const char*>(kept.data()), bytes.size()), proc);
+  lazy_.emplace(LazyKey{kept, hash}, proc);
   return proc;
 }
 

@@ -316,7 +316,17 @@ class TermStore {
   absl::flat_hash_map<std::vector<uint32_t>, TermId> characters_;
   absl::flat_hash_map<uint32_t, ProcId> procs_by_body_;
   absl::flat_hash_map<uint32_t, ProcId> capturing_by_body_;
-  absl::flat_hash_map<std::string_view, ProcId> lazy_;  // by the bytes of the program
+  // By the words of the program; the hash is kept, as to hash a program anew takes time.
+  struct LazyKey {
+    std::span<const uint32_t> program;
+    uint64_t hash;
+    bool operator==(const LazyKey& other) const;
+    template <class H>
+    friend H AbslHashValue(H h, const LazyKey& key) {
+      return H::combine(std::move(h), key.hash);
+    }
+  };
+  absl::flat_hash_map<LazyKey, ProcId> lazy_;
   std::unique_ptr<MemberTable> members_;
   std::unique_ptr<WordTable> words_;
   absl::flat_hash_map<std::string, std::vector<ProcId>> groups_;
