@@ -137,28 +137,32 @@ class TermBuilder {
     return ResourceExhausted("an intersection takes more than limits.max_regular_states states");
   }
 
-  void Measure(NodeId id, const NodeView& v) {
+  void Measure(NodeId id) {
     Node& n = at(id);
     if (std::exchange(n.measured, true)) return;
-    for (NodeId c : v.children) {
-      n.size = std::min(n.size + at(c).size, kUnset / 2);
-      n.wide_class |= at(c).wide_class;
-      n.wide_loop |= at(c).wide_loop;
+    const StoredNode& stored = stored_.stored(id);
+    for (NodeId c : stored_.Children(id)) {
+      const Node& child = at(c);
+      n.size = std::min(n.size + child.size, kUnset / 2);
+      n.wide_class |= child.wide_class;
+      n.wide_loop |= child.wide_loop;
     }
-    switch (v.kind) {
+    switch (stored.kind) {
       case NodeKind::kBytes:
       case NodeKind::kJsonText:
-        n.size = static_cast<uint32_t>(1 + v.text.size() / 8);
+        n.size = 1 + stored.size / 8;
         break;
       case NodeKind::kByteClass:
-        n.wide_class = v.bytes->size() >= static_cast<int>(kWideClass);
+        n.wide_class =
+            static_cast<const ByteSet*>(stored.data)->size() >= static_cast<int>(kWideClass);
         break;
       case NodeKind::kClass:
       case NodeKind::kJsonClass:
-        n.wide_class = v.characters->size() >= kWideClass;
+        n.wide_class = static_cast<const CodePointSet*>(stored.data)->size() >= kWideClass;
         break;
       case NodeKind::kRepeat:
-        n.wide_loop |= n.wide_class && v.max > static_cast<int64_t>(kWideClass);
+        n.wide_loop |= n.wide_class && static_cast<const RepeatData*>(stored.data)->max >
+                                           static_cast<int64_t>(kWideClass);
         break;
       case NodeKind::kAnd:
       case NodeKind::kNot:
@@ -167,8 +171,8 @@ class TermBuilder {
         n.wide_loop = true;
         break;
       case NodeKind::kRule:
-        n.size = rules_[v.rule.value].size;
-        n.wide_loop = rules_[v.rule.value].wide_loop;
+        n.size = rules_[stored.size].size;
+        n.wide_loop = rules_[stored.size].wide_loop;
         break;
       default:
         break;
@@ -309,28 +313,33 @@ class TermBuilder {
       }
       return;
     }
-    const NodeView v = g_.node(id);
-    Measure(id, v);
+    Measure(id);
     Node& n = at(id);
-    n.deferred = stored.regular && MayWait(v);
+    n.deferred = stored.regular && MayWait(id);
     if (n.deferred) {
-      n.length = v.text.empty()
-                     ? LengthOf(id)
-                     : TermStore::ShortestSpelling(v.text, v.kind == NodeKind::kJsonText);
+      const bool json = stored.kind == NodeKind::kJsonText;
+      n.length = json || stored.kind == NodeKind::kBytes
+                     ? TermStore::ShortestSpelling(Text(stored), json)
+                     : LengthOf(id);
       return;
     }
-    n.term = Make(v).value;
+    n.term = Make(g_.node(id)).value;
     n.length = s_.term(TermId(n.term)).min_length;
   }
 
+  static std::string_view Text(const StoredNode& node) {
+    return {static_cast<const char*>(node.data), node.size};
+  }
+
   // Whether the term of a regular node is nothing to search for, and may be one of many.
-  bool MayWait(const NodeView& v) {
-    switch (v.kind) {
+  bool MayWait(NodeId id) {
+    const StoredNode& node = stored_.stored(id);
+    switch (node.kind) {
       case NodeKind::kBytes:
       case NodeKind::kJsonText:
-        return v.text.size() > 1;
+        return node.size > 1;
       case NodeKind::kChoice:
-        if (v.children.size() >= WordTable::kFewest) return false;
+        if (node.size >= WordTable::kFewest) return false;
         break;
       case NodeKind::kSequence:
       case NodeKind::kRepeat:
@@ -338,7 +347,8 @@ class TermBuilder {
       default:
         return false;
     }
-    return std::ranges::all_of(v.children, [&](NodeId c) { return at(c).length < kMaxLength; });
+    return std::ranges::all_of(stored_.Children(id),
+                               [&](NodeId c) { return at(c).length < kMaxLength; });
   }
 
   // Whether a list of distinct members has no text, as they have too few values.
@@ -529,9 +539,8 @@ class TermBuilder {
   }
 
   void Build(NodeId id) {
-    const NodeView v = g_.node(id);
-    Measure(id, v);
-    at(id).term = Make(v).value;
+    Measure(id);
+    at(id).term = Make(g_.node(id)).value;
   }
 
   // `below`: the nodes of its body, children first, that had no term when it was entered.
@@ -543,7 +552,7 @@ class TermBuilder {
       if (stored_.stored(NodeId(i)).kind == NodeKind::kRule) {
         Build(NodeId(i));
       } else {
-        Measure(NodeId(i), g_.node(NodeId(i)));
+        Measure(NodeId(i));
       }
     }
     const bool small = !at(body).wide_loop && at(body).size <= kMaxInlineSize;
@@ -577,36 +586,36 @@ class TermBuilder {
     for (uint32_t i : below) {
       Node& n = nodes_[i];
       if (n.term != kUnset) continue;
-      const NodeView v = g_.node(NodeId(i));
-      switch (v.kind) {
+      const StoredNode& node = stored_.stored(NodeId(i));
+      switch (node.kind) {
         case NodeKind::kBytes:
         case NodeKind::kJsonText: {
-          if (v.text.size() > TermStore::kMaxLiteral) continue;  // a term when it is referred to
-          const bool json = v.kind == NodeKind::kJsonText;
+          if (node.size > TermStore::kMaxLiteral) continue;  // a term when it is referred to
+          const bool json = node.kind == NodeKind::kJsonText;
           const size_t at = program_.size() + 1;
-          program_.resize(at + (v.text.size() + 3) / 4);
-          program_[at - 1] = StepWord(json ? TermKind::kJsonText : TermKind::kBytes, v.text.size());
-          std::memcpy(program_.data() + at, v.text.data(), v.text.size());
+          program_.resize(at + (node.size + 3) / 4);
+          program_[at - 1] = StepWord(json ? TermKind::kJsonText : TermKind::kBytes, node.size);
+          std::memcpy(program_.data() + at, node.data, node.size);
           break;
         }
         case NodeKind::kSequence:
-        case NodeKind::kChoice:
-          if (v.kind == NodeKind::kChoice && v.children.size() >= WordTable::kFewest) return false;
-          program_.push_back(
-              StepWord(v.kind == NodeKind::kChoice ? TermKind::kChoice : TermKind::kSequence,
-                       v.children.size()));
-          for (NodeId c : v.children) {
-            if (!WriteReference(c, rule)) return false;
-          }
+        case NodeKind::kChoice: {
+          const bool choice = node.kind == NodeKind::kChoice;
+          if (choice && node.size >= WordTable::kFewest) return false;
+          program_.push_back(StepWord(choice ? TermKind::kChoice : TermKind::kSequence, node.size));
+          if (!WriteReferences(stored_.Children(NodeId(i)), rule)) return false;
           break;
-        case NodeKind::kRepeat:
+        }
+        case NodeKind::kRepeat: {
+          const auto& repeat = *static_cast<const RepeatData*>(node.data);
           program_.push_back(StepWord(TermKind::kRepeat, 0));
-          if (!WriteReference(v.children[0], rule)) return false;
-          for (int64_t bound : {v.min, v.max}) {
+          if (!WriteReferences({&repeat.child, 1}, rule)) return false;
+          for (int64_t bound : {repeat.min, repeat.max}) {
             program_.push_back(static_cast<uint32_t>(bound));
             program_.push_back(static_cast<uint32_t>(static_cast<uint64_t>(bound) >> 32));
           }
           break;
+        }
         default:
           return false;
       }
@@ -617,15 +626,21 @@ class TermBuilder {
     return at(g_.rule_body(rule)).program == rule.value + 1;
   }
 
-  bool WriteReference(NodeId child, RuleId rule) {
-    const Node& n = at(child);
-    if (n.term == kUnset && n.program == rule.value + 1) {
-      program_.push_back(n.step | kLocalTerm);
-      return true;
+  bool WriteReferences(std::span<const NodeId> children, RuleId rule) {
+    const size_t first = program_.size();
+    program_.resize(first + children.size());
+    uint32_t* word = program_.data() + first;
+    for (NodeId child : children) {
+      const Node& n = at(child);
+      if (n.term == kUnset && n.program == rule.value + 1) {
+        *word++ = n.step | kLocalTerm;
+        continue;
+      }
+      const TermId term = ChildTerm(child);
+      if (term == TermStore::Nothing() || term.value >= kLocalTerm) return false;
+      *word++ = term.value;
     }
-    const TermId term = ChildTerm(child);
-    program_.push_back(term.value);
-    return term != TermStore::Nothing() && term.value < kLocalTerm;
+    return true;
   }
 
   void BuildCycle(const std::vector<uint32_t>& component) {

@@ -208,7 +208,9 @@ TermId TermStore::BuildCharacter(const CodePointSet& characters, bool json) {
 }
 
 TermId TermStore::Character(const CodePointSet& characters, bool json) {
-  std::vector<uint32_t> key = {json ? 1u : 0u};
+  std::vector<uint32_t> key;
+  key.reserve(1 + 2 * characters.ranges().size());
+  key.push_back(json ? 1 : 0);
   for (CodePointRange r : characters.ranges()) {
     key.push_back(r.lo);
     key.push_back(r.hi);

@@ -613,7 +613,7 @@ void TermStore::AddGroup(const std::string& description, const std::vector<ProcI
 size_t TermStore::memory_bytes() const {
   return memory_.bytes() + terms_.bytes() + procs_.bytes() + slots_ * 8 + characters_.size() * 128 +
          byte_class_ids_.size() * 96 + multiple_ids_.size() * 48 + token_set_bytes_ +
-         lazy_.size() * 48 + raw_.size() * 24 + known_.size() * 8 + members_->memory_bytes() +
+         lazy_.size() * 56 + raw_.size() * 24 + known_.size() * 8 + members_->memory_bytes() +
          words_->memory_bytes();
 }
 

@@ -24,19 +24,30 @@ inline uint64_t Mix(uint64_t h, uint64_t v) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-// The same, followed by `bytes`; their number should be in the hash, too.
+// The same, followed by `bytes`; their number should be in the hash, too. What is left over of the
+// eights is read once more with bytes before it, or of few bytes some twice: no call, no loop.
 inline uint64_t MixBytes(uint64_t h, std::string_view bytes) {
-  const char* p = bytes.data();
-  size_t left = bytes.size();
-  for (; left >= 8; p += 8, left -= 8) {
+  auto eight = [](const char* at) {
     uint64_t word;
-    std::memcpy(&word, p, 8);
-    h = Mix(h, word);
+    std::memcpy(&word, at, 8);
+    return word;
+  };
+  auto four = [](const char* at) {
+    uint32_t word;
+    std::memcpy(&word, at, 4);
+    return uint64_t{word};
+  };
+  const char* p = bytes.data();
+  const size_t size = bytes.size();
+  if (size >= 8) {
+    const char* last = p + size - 8;
+    for (; p < last; p += 8) h = Mix(h, eight(p));
+    return Mix(h, eight(last));
   }
-  if (left == 0) return h;
-  uint64_t word = 0;
-  std::memcpy(&word, p, left);
-  return Mix(h, word);
+  if (size >= 4) return Mix(h, four(p) << 32 | four(p + size - 4));
+  if (size == 0) return h;
+  auto one = [&](size_t at) { return uint64_t{static_cast<unsigned char>(p[at])}; };
+  return Mix(h, one(0) << 16 | one(size / 2) << 8 | one(size - 1));
 }
 
 }  // namespace grammask::internal

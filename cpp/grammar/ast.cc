@@ -215,15 +215,17 @@ StatusOr<Grammar> GrammarBuilder::Finish(RuleId root) {
                              " nodes; make it smaller, or raise that limit");
   }
   const NodeStorage& storage = done.nodes.storage();
-  std::vector<bool> node_used(storage.size()), rule_used(done.rules.size());
+  // Bytes, as bits would be slower than the rest of the pass.
+  std::vector<uint8_t> node_used(storage.size()), rule_used(done.rules.size());
   std::vector<NodeId> pending;
   auto use_node = [&](NodeId id) {
-    if (!node_used[id.value]) pending.push_back(id);
-    node_used[id.value] = true;
+    if (node_used[id.value] != 0) return;
+    node_used[id.value] = 1;
+    pending.push_back(id);
   };
   auto use_rule = [&](RuleId id) {
-    if (rule_used[id.value]) return true;
-    rule_used[id.value] = true;
+    if (rule_used[id.value] != 0) return true;
+    rule_used[id.value] = 1;
     if (!done.rules[id.value].has_body) return false;
     use_node(done.rules[id.value].body);
     return true;
@@ -246,22 +248,22 @@ StatusOr<Grammar> GrammarBuilder::Finish(RuleId root) {
 
   size_t nodes = 0, payload = 0;
   for (uint32_t n = 0; n < storage.size(); ++n) {
-    if (!node_used[n]) continue;
+    if (node_used[n] == 0) continue;
     ++nodes;
     payload += NodeStorage::PayloadBytes(storage.stored(NodeId(n)));
   }
   auto data = std::make_shared<Grammar::Data>();
   std::vector<RuleId> rule_map(done.rules.size());
-  data->rules.reserve(static_cast<size_t>(std::count(rule_used.begin(), rule_used.end(), true)));
+  data->rules.reserve(static_cast<size_t>(std::count(rule_used.begin(), rule_used.end(), 1)));
   for (uint32_t r = 0; r < done.rules.size(); ++r) {
-    if (!rule_used[r]) continue;
+    if (rule_used[r] == 0) continue;
     rule_map[r] = RuleId(static_cast<uint32_t>(data->rules.size()));
     data->rules.push_back(std::move(done.rules[r]));
   }
   data->storage.Reserve(nodes, payload);
   std::vector<NodeId> node_map(storage.size());
   for (uint32_t n = 0; n < storage.size(); ++n) {
-    if (!node_used[n]) continue;
+    if (node_used[n] == 0) continue;
     node_map[n] = data->storage.AppendMapped(storage.stored(NodeId(n)), node_map, rule_map);
   }
   for (RuleData& rule : data->rules) rule.body = node_map[rule.body.value];

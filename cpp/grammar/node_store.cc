@@ -9,6 +9,7 @@
 #include "grammar/node_store.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/check.h"
@@ -30,19 +31,42 @@ std::string_view RawBytes(const void* data, size_t bytes) {
   return {static_cast<const char*>(data), bytes};
 }
 
-// The bytes that, with kind and size, tell a node from all others. Repeats and multiples have
-// padding or separate fields and are told apart by SmallFields instead.
-std::string_view Contents(const StoredNode& node) {
-  switch (node.kind) {
+// Bytes of contents for each unit of a node's size, where that is all there is to it.
+constexpr uint8_t kElsewhere = 255;  // see OtherContents
+constexpr uint8_t UnitBytes(NodeKind kind) {
+  switch (kind) {
     case NodeKind::kBytes:
     case NodeKind::kJsonText:
-      return RawBytes(node.data, node.size);
+      return 1;
     case NodeKind::kSequence:
     case NodeKind::kChoice:
     case NodeKind::kAnd:
     case NodeKind::kNot:
     case NodeKind::kMembers:
-      return RawBytes(node.data, node.size * sizeof(NodeId));
+      return sizeof(NodeId);
+    case NodeKind::kByteClass:
+    case NodeKind::kClass:
+    case NodeKind::kJsonClass:
+    case NodeKind::kTokens:
+      return kElsewhere;
+    case NodeKind::kNothing:
+    case NodeKind::kEmpty:
+    case NodeKind::kRepeat:
+    case NodeKind::kRule:
+    case NodeKind::kMultiple:
+      return 0;
+  }
+  return 0;
+}
+constexpr std::array<uint8_t, 16> kUnitBytes = [] {
+  std::array<uint8_t, 16> units{};
+  for (size_t i = 0; i < units.size(); ++i) units[i] = UnitBytes(static_cast<NodeKind>(i));
+  return units;
+}();
+static_assert(static_cast<size_t>(NodeKind::kMembers) + 1 == kUnitBytes.size());
+
+std::string_view OtherContents(const StoredNode& node) {
+  switch (node.kind) {
     case NodeKind::kByteClass:
       return RawBytes(node.data, sizeof(ByteSet));
     case NodeKind::kClass:
@@ -54,14 +78,16 @@ std::string_view Contents(const StoredNode& node) {
       const auto& ids = DataAs<TokenSet>(node).ids;
       return RawBytes(ids.data(), ids.size() * sizeof(TokenId));
     }
-    case NodeKind::kNothing:
-    case NodeKind::kEmpty:
-    case NodeKind::kRepeat:
-    case NodeKind::kRule:
-    case NodeKind::kMultiple:
+    default:
       return {};
   }
-  return {};
+}
+
+// The bytes that, with kind and size, tell a node from all others. Repeats and multiples have
+// padding or separate fields and are told apart by SmallFields instead.
+inline std::string_view Contents(const StoredNode& node) {
+  const uint8_t unit = kUnitBytes[static_cast<size_t>(node.kind)];
+  return unit == kElsewhere ? OtherContents(node) : RawBytes(node.data, node.size * size_t{unit});
 }
 
 struct SmallFields {
@@ -251,9 +277,25 @@ NodeId NodeStorage::Append(const StoredNode& node) {
 
 NodeId NodeStorage::AppendMapped(const StoredNode& node, std::span<const NodeId> node_map,
                                  std::span<const RuleId> rule_map) {
-  NodeId id = Append(node);
-  StoredNode& copy = nodes_[id.value];
-  if (copy.kind == NodeKind::kRule) copy.size = rule_map[copy.size].value;
+  const NodeId id(static_cast<uint32_t>(nodes_.size()));
+  switch (node.kind) {
+    case NodeKind::kRule:
+      nodes_.push_back({node.kind, node.regular, rule_map[node.size].value});
+      return id;
+    case NodeKind::kSequence:
+    case NodeKind::kChoice:
+    case NodeKind::kAnd:
+    case NodeKind::kNot: {
+      const auto* from = static_cast<const NodeId*>(node.data);
+      auto* to = static_cast<NodeId*>(arena_.Allocate(node.size * sizeof(NodeId)));
+      for (uint32_t i = 0; i < node.size; ++i) to[i] = node_map[from[i].value];
+      nodes_.push_back({node.kind, node.regular, node.size, to});
+      return id;
+    }
+    default:
+      break;
+  }
+  Append(node);
   // The children were just copied into our own arena, which is writable.
   for (const NodeId& child : Children(id)) {
     auto& writable = const_cast<NodeId&>(child);

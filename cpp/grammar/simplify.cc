@@ -239,8 +239,10 @@ void Simplifier::AppendSequence(std::span<const NodeId> inner) {
 void Simplifier::AppendToSequence(NodeId part) {
   const StoredNode& n = at(part);
   if (!IsLiteral(n) || n.size > longest_joined_) {
-    FlushLiteral();
-    if (!JoinRepeats(part)) list_.push_back(part);
+    if (literal_parts_ > 0) FlushLiteral();
+    const bool repeats =
+        n.kind == NodeKind::kRepeat || (!list_.empty() && kind(list_.back()) == NodeKind::kRepeat);
+    if (!repeats || !JoinRepeats(part)) list_.push_back(part);
     return;
   }
   if (literal_parts_ > 0 && literal_kind_ != n.kind) FlushLiteral();

@@ -211,6 +211,30 @@ TEST(JsonSchemaSteps, DisjointBranchesNeedNoComplement) {
             "object 1.. {k: #/oneOf/1/properties/k; any...}\n");
 }
 
+// Keys are found by their place, by a search, and where there are many by hash.
+TEST(JsonSchemaSteps, WideObjectsMeetKeyByKey) {
+  for (int n : {3, 12, 13, 40}) {
+    std::string low, high;
+    for (int i = 0; i < n; ++i) {
+      const std::string key = "\"key" + std::to_string(i) + "\":";
+      low += (i > 0 ? "," : "") + key + R"({"minimum":)" + std::to_string(i) + "}";
+      if (i % 2 != 0) continue;
+      high = key + R"({"maximum":)" + std::to_string(i) + "}" + (high.empty() ? "" : ",") + high;
+    }
+    const Grammar grammar = GrammarFromJsonSchema(R"({"type":"object","allOf":[{"properties":{)" +
+                                                      low + R"(}},{"properties":{)" + high + "}}]}",
+                                                  Free())
+                                .value();
+    Recognizer recognizer(grammar);
+    for (int i = 0; i < n; ++i) {
+      for (int value : {i - 1, i, i + 1}) {
+        const std::string text = "{\"key" + std::to_string(i) + "\":" + std::to_string(value) + "}";
+        EXPECT_EQ(recognizer.Matches(text), value == i || (value > i && i % 2 != 0)) << text;
+      }
+    }
+  }
+}
+
 TEST(JsonSchemaSteps, EqualSchemasShareARule) {
   Grammar twice = GrammarFromJsonSchema(
                       R"({"type":"object","properties":{
@@ -289,6 +313,47 @@ TEST(JsonDocument, FindsEqualSubtrees) {
   auto list = d.elements(d.root());
   EXPECT_EQ(d.representative(list[1]), list[0]);
   EXPECT_EQ(d.representative(list[2]), list[2]);
+}
+
+// Larger objects are looked up by hash, and all are seen to repeat a key.
+TEST(JsonDocument, RepeatedKeysInObjectsOfAnySize) {
+  for (size_t n = 1; n < 60; ++n) {
+    std::string object;
+    auto add = [&](size_t key, size_t value) {
+      object +=
+          (object.empty() ? "{\"k" : ",\"k") + std::to_string(key) + "\":" + std::to_string(value);
+    };
+    for (size_t i = 0; i < n; ++i) add(i, i);
+    for (size_t i = 0; i < n; i += 3) add(i, i + 100);
+    for (size_t i = 0; i < n; i += 6) add(i, i + 200);
+    const std::string source = "[" + object + "},{\"other\":" + object + "}}]";
+    const JsonDocument d = JsonDocument::Parse(source, {}).value();
+    for (JsonId id : {d.elements(d.root())[0], *d.Find(d.elements(d.root())[1], "other")}) {
+      ASSERT_EQ(d.members(id).size(), n);
+      for (size_t i = 0; i < n; ++i) {
+        const std::string key = "k" + std::to_string(i);
+        EXPECT_EQ(d.members(id)[i].key, key);
+        const size_t value = i + (i % 6 == 0 ? 200 : i % 3 == 0 ? 100 : 0);
+        ASSERT_TRUE(d.Find(id, key));
+        EXPECT_EQ(d.text(*d.Find(id, key)), std::to_string(value)) << n << " " << key;
+      }
+      EXPECT_FALSE(d.Find(id, "k" + std::to_string(n)));
+      EXPECT_FALSE(d.Find(id, ""));
+    }
+  }
+}
+
+TEST(JsonDocument, FindsManyEqualSubtrees) {
+  std::string source = "[0";
+  for (int i = 0; i < 3000; ++i) {
+    const std::string n = std::to_string(i % 1000);
+    source += i % 2 == 0 ? ",[" + n + "]" : ",{\"a\":" + n + "}";
+  }
+  const JsonDocument d = JsonDocument::Parse(source + "]", {}).value();
+  const auto list = d.elements(d.root());
+  for (size_t i = 1; i < list.size(); ++i) {
+    EXPECT_EQ(d.representative(list[i]), list[(i - 1) % 1000 + 1]) << i;
+  }
 }
 
 // Strings are read eight bytes at a time: what is special may stand at any place among them.

@@ -300,6 +300,27 @@ TEST(StringsTest, UnconstrainedStringsAreOneNode) {
             builder.Repeat(builder.JsonClass(CodePointSet::All()), 2, kUnbounded));
 }
 
+TEST(StringsTest, PatternsInTheMemoGiveTheSameNodes) {
+  GrammarBuilder builder;
+  PatternMemo memo;
+  for (int round = 0; round < 2; ++round) {
+    for (int64_t max : {int64_t{3}, kUnbounded}) {
+      StringSet set;
+      set.max_length = max;
+      set.patterns = {"^a+b", "c$"};
+      set.not_patterns = {"bb"};
+      const NodeId with = EmitStringBody(&builder, set, {}, &memo).value();
+      EXPECT_EQ(with, EmitStringBody(&builder, set, {}).value());
+    }
+  }
+  EXPECT_EQ(memo.size(), 3u);
+  StringSet bad;
+  bad.patterns = {"a(b"};
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_FALSE(EmitStringBody(&builder, bad, {}, &memo).ok());
+  }
+}
+
 TEST(StringsTest, Errors) {
   GrammarBuilder builder;
   StringSet set;

@@ -9,37 +9,56 @@
 //
 // Tests: tests/grammar/json_schema_test.cc.
 #include <algorithm>
+#include <bit>
 
-#include "absl/container/flat_hash_map.h"
+#include "base/mix.h"
 #include "grammar/json_schema/algebra.h"
 
 namespace grammask::internal {
 namespace {
 
 // Finds named keys. Looks behind the key found last, where sets with the same keys in the same
-// order have the next one; an index is built where there are many and that fails.
+// order have the next one; an index is built where there are many and that fails often.
 class KeyIndex {
  public:
   explicit KeyIndex(const ObjectSet& set) : set_(set) {}
   const ObjectSet::Named* Find(std::string_view key) {
     const std::vector<ObjectSet::Named>& named = set_.named;
-    if (next_ < named.size() && named[next_].key == key) return &named[next_++];
-    if (named.size() <= kScanned) {
+    if (next_ < named.size() && SameKey(named[next_].key, key)) return &named[next_++];
+    if (named.size() <= kScanned || ++scans_ <= kScans) {
       for (const ObjectSet::Named& n : named) {
-        if (n.key == key) return Found(&n);
+        if (SameKey(n.key, key)) return Found(&n);
       }
       return nullptr;
     }
-    if (index_.empty()) {
-      index_.reserve(named.size());
-      for (size_t i = 0; i < named.size(); ++i) index_[named[i].key] = i;
+    if (slots_.empty()) Build();
+    const uint64_t hash = HashOf(key);
+    for (size_t slot = hash & mask_; slots_[slot] != 0; slot = (slot + 1) & mask_) {
+      const ObjectSet::Named& n = named[static_cast<uint32_t>(slots_[slot]) - 1];
+      if (slots_[slot] >> 32 == hash && n.key == key) return Found(&n);
     }
-    auto it = index_.find(key);
-    return it == index_.end() ? nullptr : Found(&named[it->second]);
+    return nullptr;
   }
 
  private:
-  static constexpr size_t kScanned = 12;
+  static constexpr size_t kScanned = 12;  // keys
+  static constexpr size_t kScans = 4;     // through more than that
+
+  static uint32_t HashOf(std::string_view key) {
+    const uint64_t h = MixBytes(Mix(MixSeed(), key.size()), key);
+    return static_cast<uint32_t>(h ^ h >> 32);
+  }
+
+  void Build() {
+    mask_ = std::bit_ceil(2 * set_.named.size()) - 1;
+    slots_.resize(mask_ + 1);
+    for (size_t i = 0; i < set_.named.size(); ++i) {
+      const uint64_t hash = HashOf(set_.named[i].key);
+      size_t slot = hash & mask_;
+      while (slots_[slot] != 0) slot = (slot + 1) & mask_;
+      slots_[slot] = hash << 32 | (i + 1);
+    }
+  }
 
   const ObjectSet::Named* Found(const ObjectSet::Named* n) {
     next_ = static_cast<size_t>(n - set_.named.data()) + 1;
@@ -47,8 +66,8 @@ class KeyIndex {
   }
 
   const ObjectSet& set_;
-  size_t next_ = 0;
-  absl::flat_hash_map<std::string_view, size_t> index_;
+  size_t next_ = 0, scans_ = 0, mask_ = 0;
+  std::vector<uint64_t> slots_;  // open addressing: hash << 32 | place + 1, 0 is free
 };
 
 }  // namespace
@@ -144,10 +163,18 @@ Status Algebra::ExpandSome(const ObjectSet& owner, std::vector<ObjectSet>* cases
 Status Algebra::MeetNamed(const ObjectSet& a, const ObjectSet& b,
                           std::vector<ObjectSet::Named>* named) {
   named->reserve(a.named.size() + b.named.size());
-  KeyIndex in_a(a), in_b(b);
+  // The same key in the other set, or nullptr.
+  absl::InlinedVector<const ObjectSet::Named*, 32> in_b, in_a;
+  in_b.reserve(a.named.size());
+  in_a.assign(b.named.size(), nullptr);
+  KeyIndex index(b);
+  for (const ObjectSet::Named& x : a.named) {
+    in_b.push_back(index.Find(x.key));
+    if (in_b.back() != nullptr) in_a[static_cast<size_t>(in_b.back() - b.named.data())] = &x;
+  }
   for (bool declared : {true, false}) {
-    for (const ObjectSet::Named& x : a.named) {
-      const ObjectSet::Named* y = in_b.Find(x.key);
+    for (size_t i = 0; i < a.named.size(); ++i) {
+      const ObjectSet::Named &x = a.named[i], *y = in_b[i];
       // A key that only b declares stands where b has it.
       if (x.declared != declared) continue;
       if (!declared && y != nullptr && y->declared) continue;
@@ -161,9 +188,9 @@ Status Algebra::MeetNamed(const ObjectSet& a, const ObjectSet& b,
       }
       named->push_back(n);
     }
-    for (const ObjectSet::Named& y : b.named) {
+    for (size_t i = 0; i < b.named.size(); ++i) {
+      const ObjectSet::Named &y = b.named[i], *x = in_a[i];
       if (y.declared != declared) continue;
-      const ObjectSet::Named* x = in_a.Find(y.key);
       if (x != nullptr && (x->declared || !declared)) continue;
       ObjectSet::Named n = y;
       if (x != nullptr) {

@@ -151,7 +151,8 @@ StatusOr<NodeId> ArrayEmitter::Scalars(const ValueSet& set) {
   std::vector<NodeId> alternatives;
   NodeId quote = builder_.Bytes("\"");
   for (const StringSet& s : set.strings) {
-    GM_ASSIGN_OR_RETURN(NodeId body, EmitStringBody(&builder_, s, e_.limits_));
+    GM_ASSIGN_OR_RETURN(NodeId body,
+                        EmitStringBody(&builder_, s, e_.limits_, e_.normaliser_.patterns().memo()));
     alternatives.push_back(builder_.Sequence({quote, body, quote}));
   }
   for (const NumberSet& n : set.numbers) {

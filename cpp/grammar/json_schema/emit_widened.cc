@@ -132,7 +132,8 @@ StatusOr<NodeId> SchemaEmitter::Case(const NumberSet& set) {
 }
 
 StatusOr<NodeId> SchemaEmitter::Case(const StringSet& set) {
-  auto emit = [&](const StringSet& s) { return EmitStringBody(&builder_, s, limits_); };
+  PatternMemo* memo = normaliser_.patterns().memo();
+  auto emit = [&](const StringSet& s) { return EmitStringBody(&builder_, s, limits_, memo); };
   StatusOr<NodeId> node = emit(set);
   return normaliser_.MayLeaveOut(node.status()) ? Relaxed(set, node.status(), emit) : node;
 }

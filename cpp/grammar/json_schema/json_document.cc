@@ -14,7 +14,6 @@
 #include <bit>
 #include <cstring>
 
-#include "absl/container/flat_hash_set.h"
 #include "base/hex.h"
 #include "base/mix.h"
 #include "base/utf8.h"
@@ -37,6 +36,11 @@ uint64_t SpecialCharacters(const char* eight) {
   return below(bytes, 0x20) | below(bytes ^ (kOnes * '"'), 1) | below(bytes ^ (kOnes * '\\'), 1);
 }
 
+uint32_t HashKey(std::string_view key) {
+  const uint64_t h = MixBytes(Mix(MixSeed(), key.size()), key);
+  return static_cast<uint32_t>(h ^ h >> 32);
+}
+
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
@@ -44,11 +48,7 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 class JsonParser {
  public:
   JsonParser(std::string_view source, const Limits& limits, JsonDocument* out)
-      : source_(source),
-        limits_(limits),
-        out_(out),
-        text_(out->texts_.back()),
-        equal_(16, Hash{out}, Equal{out}) {}
+      : source_(source), limits_(limits), out_(out), text_(out->texts_.back()), first_of_(64) {}
 
   Status Run();
 
@@ -60,14 +60,10 @@ class JsonParser {
     size_t children;  // where its children begin on the side stack
   };
   // Shallow: containers below count as equal when their representatives are.
-  struct Hash {
-    const JsonDocument* doc;
-    size_t operator()(uint32_t id) const;
-  };
-  struct Equal {
-    const JsonDocument* doc;
-    bool operator()(uint32_t a, uint32_t b) const;
-  };
+  uint32_t HashOf(const Node& container) const;
+  bool Same(const Node& x, const Node& y) const;
+  // The first container equal to that of this id.
+  uint32_t Representative(uint32_t id);
 
   Status Error(size_t offset, std::string_view what) const {
     return SourceError(source_, offset, what);
@@ -91,7 +87,7 @@ class JsonParser {
   Status ReadKey();
   void AddNode(Node node);
   void Close();
-  void DropRepeatedKeys(std::vector<JsonMember>* members, size_t begin) const;
+  void DropRepeatedKeys(std::vector<JsonMember>* members, size_t begin);
 
   std::string_view source_;
   const Limits& limits_;
@@ -102,55 +98,77 @@ class JsonParser {
   std::vector<Open> open_;
   std::vector<JsonMember> children_;  // of all open containers; keys empty in arrays
   std::string_view key_;              // of the member whose value comes next
-  absl::flat_hash_set<uint32_t, Hash, Equal> equal_;
+  // Containers that differ, by hash: open addressing, hash << 32 | id + 1, 0 is free.
+  std::vector<uint64_t> first_of_;
+  size_t different_ = 0;
 };
 
-size_t JsonParser::Hash::operator()(uint32_t id) const {
-  const Node& n = doc->nodes_[id];
+uint32_t JsonParser::HashOf(const Node& n) const {
   uint64_t h = Mix(MixSeed(), uint64_t{n.count} * 8 + static_cast<uint64_t>(n.kind));
-  auto mix_text = [&](std::string_view text) { h = MixBytes(Mix(h, text.size()), text); };
   auto mix = [&](JsonId child) {
-    const Node& c = doc->nodes_[child.value];
-    h = Mix(h, static_cast<uint64_t>(c.kind));
+    const Node& c = out_->nodes_[child.value];
     if (c.kind >= JsonKind::kArray) {
-      h = Mix(h, c.representative);
+      h = Mix(h, uint64_t{c.representative} << 8 | static_cast<uint64_t>(c.kind));
     } else {
-      mix_text(c.text);
+      h = MixBytes(Mix(h, c.text.size() << 8 | static_cast<uint64_t>(c.kind)), c.text);
     }
   };
-  for (uint32_t i = 0; i < n.count; ++i) {
-    if (n.kind == JsonKind::kArray) {
-      mix(doc->texts_[n.source].elements[n.first + i]);
-    } else {
-      const JsonMember& m = doc->texts_[n.source].members[n.first + i];
-      mix_text(m.key);
-      mix(m.value);
+  if (n.kind == JsonKind::kArray) {
+    const JsonId* elements = text_.elements.data() + n.first;
+    for (uint32_t i = 0; i < n.count; ++i) mix(elements[i]);
+  } else {
+    const JsonMember* members = text_.members.data() + n.first;
+    for (uint32_t i = 0; i < n.count; ++i) {
+      h = MixBytes(Mix(h, members[i].key.size()), members[i].key);
+      mix(members[i].value);
     }
   }
-  return h;
+  return static_cast<uint32_t>(h ^ h >> 32);
 }
 
-bool JsonParser::Equal::operator()(uint32_t a, uint32_t b) const {
-  const Node& x = doc->nodes_[a];
-  const Node& y = doc->nodes_[b];
+bool JsonParser::Same(const Node& x, const Node& y) const {
   if (x.kind != y.kind || x.count != y.count) return false;
   auto same = [&](JsonId i, JsonId j) {
-    const Node& p = doc->nodes_[i.value];
-    const Node& q = doc->nodes_[j.value];
+    const Node& p = out_->nodes_[i.value];
+    const Node& q = out_->nodes_[j.value];
     if (p.kind != q.kind) return false;
     return p.kind < JsonKind::kArray ? p.text == q.text : p.representative == q.representative;
   };
   for (uint32_t i = 0; i < x.count; ++i) {
     if (x.kind == JsonKind::kArray) {
-      const std::vector<JsonId>& elements = doc->texts_[x.source].elements;
-      if (!same(elements[x.first + i], elements[y.first + i])) return false;
+      if (!same(text_.elements[x.first + i], text_.elements[y.first + i])) return false;
     } else {
-      const JsonMember& m = doc->texts_[x.source].members[x.first + i];
-      const JsonMember& n = doc->texts_[x.source].members[y.first + i];
+      const JsonMember& m = text_.members[x.first + i];
+      const JsonMember& n = text_.members[y.first + i];
       if (m.key != n.key || !same(m.value, n.value)) return false;
     }
   }
   return true;
+}
+
+uint32_t JsonParser::Representative(uint32_t id) {
+  if (2 * different_ >= first_of_.size()) {
+    std::vector<uint64_t> wider(first_of_.size() * 4);
+    for (uint64_t entry : first_of_) {
+      if (entry == 0) continue;
+      size_t slot = (entry >> 32) & (wider.size() - 1);
+      while (wider[slot] != 0) slot = (slot + 1) & (wider.size() - 1);
+      wider[slot] = entry;
+    }
+    first_of_ = std::move(wider);
+  }
+  const Node& node = out_->nodes_[id];
+  const uint64_t hash = HashOf(node);
+  const size_t mask = first_of_.size() - 1;
+  size_t slot = hash & mask;
+  for (; first_of_[slot] != 0; slot = (slot + 1) & mask) {
+    if (first_of_[slot] >> 32 != hash) continue;
+    const uint32_t other = static_cast<uint32_t>(first_of_[slot]) - 1;
+    if (Same(out_->nodes_[other], node)) return other;
+  }
+  first_of_[slot] = hash << 32 | (id + 1);
+  ++different_;
+  return id;
 }
 
 StatusOr<uint32_t> JsonParser::ReadHex4() {
@@ -309,7 +327,8 @@ void JsonParser::AddNode(Node node) {
   }
 }
 
-void JsonParser::DropRepeatedKeys(std::vector<JsonMember>* members, size_t begin) const {
+// The members from `begin` on are those of the object that is the next node.
+void JsonParser::DropRepeatedKeys(std::vector<JsonMember>* members, size_t begin) {
   size_t count = members->size() - begin;
   JsonMember* m = members->data() + begin;
   size_t kept = 0;
@@ -324,16 +343,27 @@ void JsonParser::DropRepeatedKeys(std::vector<JsonMember>* members, size_t begin
       }
     }
   } else {
-    absl::flat_hash_map<std::string_view, size_t> seen;
-    seen.reserve(count);
+    const auto first = static_cast<uint32_t>(out_->key_slots_.size());
+    const auto mask = static_cast<uint32_t>(std::bit_ceil(2 * count) - 1);
+    out_->key_slots_.resize(first + size_t{mask} + 1);
+    uint64_t* slots = out_->key_slots_.data() + first;
     for (size_t i = 0; i < count; ++i) {
-      auto [it, fresh] = seen.try_emplace(m[i].key, kept);
-      if (fresh) {
-        m[kept++] = m[i];
+      const uint64_t hash = HashKey(m[i].key);
+      size_t slot = hash & mask, same = kept;
+      for (; slots[slot] != 0; slot = (slot + 1) & mask) {
+        if (slots[slot] >> 32 != hash) continue;
+        const size_t other = static_cast<uint32_t>(slots[slot]) - 1;
+        if (m[other].key == m[i].key) same = other;
+        if (same < kept) break;
+      }
+      if (same < kept) {
+        m[same].value = m[i].value;
       } else {
-        m[it->second].value = m[i].value;
+        m[kept++] = m[i];
+        slots[slot] = hash << 32 | kept;
       }
     }
+    out_->key_tables_.try_emplace(static_cast<uint32_t>(out_->nodes_.size()), first, mask);
   }
   members->resize(begin + kept);
 }
@@ -358,15 +388,10 @@ void JsonParser::Close() {
   } else {
     node.first = static_cast<uint32_t>(text_.members.size());
     text_.members.insert(text_.members.end(), children_.begin() + open.children, children_.end());
-    if (node.count > kSearchLimit) {
-      for (size_t i = open.children; i < children_.size(); ++i) {
-        out_->index_.try_emplace({id, children_[i].key}, children_[i].value);
-      }
-    }
   }
   children_.resize(open.children);
   AddNode(node);
-  out_->nodes_[id].representative = *equal_.insert(id).first;
+  out_->nodes_[id].representative = Representative(id);
 }
 
 Status JsonParser::Run() {
@@ -456,9 +481,14 @@ std::optional<JsonId> JsonDocument::Find(JsonId object, std::string_view key) co
   if (!IsObject(object)) return std::nullopt;
   std::span<const JsonMember> list = members(object);
   if (list.size() > kSearchLimit) {
-    auto it = index_.find(std::pair(object.value, key));
-    if (it == index_.end()) return std::nullopt;
-    return it->second;
+    const KeyTable table = key_tables_.find(object.value)->second;
+    const uint64_t* slots = key_slots_.data() + table.first;
+    const uint64_t hash = HashKey(key);
+    for (size_t slot = hash & table.mask; slots[slot] != 0; slot = (slot + 1) & table.mask) {
+      const JsonMember& m = list[static_cast<uint32_t>(slots[slot]) - 1];
+      if (slots[slot] >> 32 == hash && m.key == key) return m.value;
+    }
+    return std::nullopt;
   }
   for (const JsonMember& m : list) {
     if (m.key == key) return m.value;

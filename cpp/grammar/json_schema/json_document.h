@@ -121,8 +121,14 @@ class JsonDocument {
   std::vector<Text> texts_;
   std::vector<Node> nodes_;
   std::deque<std::string> decoded_;  // strings that had escapes
-  // Members of the objects that are too large to search.
-  absl::flat_hash_map<std::pair<uint32_t, std::string_view>, JsonId> index_;
+  // Of objects that are too large to search, the members by their keys' hashes: open addressing,
+  // hash << 32 | place among the members + 1, 0 is free; a table for each.
+  struct KeyTable {
+    uint32_t first, mask;
+    KeyTable(uint32_t first, uint32_t mask) : first(first), mask(mask) {}
+  };
+  std::vector<uint64_t> key_slots_;
+  absl::flat_hash_map<uint32_t, KeyTable> key_tables_;
 };
 
 }  // namespace grammask::internal

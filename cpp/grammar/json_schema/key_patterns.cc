@@ -93,7 +93,7 @@ StatusOr<bool> KeyPatterns::Contains(const StringSet& set, std::string_view valu
   StringSet conditions = set;
   conditions.values.reset();
   conditions.excluded.clear();
-  GM_ASSIGN_OR_RETURN(NodeId body, EmitStringBody(&builder_, conditions, limits_));
+  GM_ASSIGN_OR_RETURN(NodeId body, EmitStringBody(&builder_, conditions, limits_, &memo_));
   return MatchesText(builder_, body, JsonSpelling(value));
 }
 

@@ -32,6 +32,8 @@ class KeyPatterns {
   StatusOr<bool> Disjoint(PatternId a, PatternId b);
   // Whether `value` is in `set`, patterns and formats included.
   StatusOr<bool> Contains(const StringSet& set, std::string_view value);
+  // For EmitStringBody with the same builder.
+  PatternMemo* memo() { return &memo_; }
 
  private:
   StatusOr<NodeId> Parsed(PatternId pattern);
@@ -42,6 +44,7 @@ class KeyPatterns {
   std::vector<NodeId> nodes_;  // of JSON text; Nothing() until first asked for
   std::vector<bool> parsed_;
   absl::flat_hash_map<std::string_view, PatternId> ids_;
+  PatternMemo memo_;
   absl::flat_hash_map<std::pair<PatternId, std::string_view>, bool> answers_;
   std::optional<CharLanguage> language_;  // made when two patterns are first compared
   absl::flat_hash_map<std::pair<PatternId, PatternId>, bool> disjoint_;

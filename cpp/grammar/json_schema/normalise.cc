@@ -34,9 +34,11 @@ constexpr size_t kTestedValues = 64;
 // Elements up to this many are tested one by one to see that a count cannot be met.
 constexpr int64_t kTestedElements = 32;
 
-const ObjectSet::Named* FindNamed(const ObjectSet& set, std::string_view key) {
+// `hint`: where it may be.
+const ObjectSet::Named* FindNamed(const ObjectSet& set, std::string_view key, size_t hint) {
+  if (hint < set.named.size() && SameKey(set.named[hint].key, key)) return &set.named[hint];
   for (const ObjectSet::Named& n : set.named) {
-    if (n.key == key) return &n;
+    if (SameKey(n.key, key)) return &n;
   }
   return nullptr;
 }
@@ -605,9 +607,10 @@ StatusOr<bool> Normaliser::Disjoint(const ArraySet& a, const ArraySet& b) {
 StatusOr<bool> Normaliser::Disjoint(const ObjectSet& a, const ObjectSet& b) {
   if (a.min > b.max || b.min > a.max) return true;
   for (const auto& [one, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
-    for (const ObjectSet::Named& n : one->named) {
+    for (size_t i = 0; i < one->named.size(); ++i) {
+      const ObjectSet::Named& n = one->named[i];
       if (!n.required) continue;
-      const ObjectSet::Named* m = FindNamed(*other, n.key);
+      const ObjectSet::Named* m = FindNamed(*other, n.key, i);
       ExprId value;
       if (m != nullptr) {
         value = m->value;

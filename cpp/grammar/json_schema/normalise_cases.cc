@@ -88,10 +88,11 @@ bool IsShortList(const ValueSet& set) {
 }
 
 // The place of `key` among the named keys; `hint` is where it may be. size() where it is not.
-size_t PlaceOf(const ObjectSet& set, std::string_view key, size_t hint) {
-  if (hint < set.named.size() && set.named[hint].key == key) return hint;
+inline size_t PlaceOf(const ObjectSet& set, std::string_view key, size_t hint) {
+  const size_t count = set.named.size();
+  if (hint < count && SameKey(set.named[hint].key, key)) return hint;
   size_t i = 0;
-  while (i < set.named.size() && set.named[i].key != key) ++i;
+  while (i < count && !SameKey(set.named[i].key, key)) ++i;
   return i;
 }
 
@@ -279,7 +280,13 @@ bool Normaliser::KeepsOrder(const ObjectSet& a, const ObjectSet& b) {
 
 StatusOr<bool> Normaliser::Within(const ObjectSet& a, const ObjectSet& b, int depth) {
   if (a.min < b.min || a.max > b.max) return false;
-  // What is plain comes first.
+  // What is plain comes first: mostly some member has values that are seen not to be within.
+  for (size_t i = 0, n = std::min(a.named.size(), b.named.size()); i < n; ++i) {
+    const ExprId x = a.named[i].value, y = b.named[i].value;
+    if (x == y || x == kNone || y == kAnything) continue;
+    if (x != kAnything && y != kNone && !pool_.IsSingle(y)) continue;
+    if (SameKey(a.named[i].key, b.named[i].key)) return false;
+  }
   for (size_t i = 0; i < b.named.size(); ++i) {
     size_t place = PlaceOf(a, b.named[i].key, i);
     if (place == a.named.size()) {

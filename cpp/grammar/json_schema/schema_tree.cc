@@ -107,15 +107,33 @@ constexpr std::array<KeywordInfo, kKeywordCount> kKeywords = {{
     {"extends", Shape::kAny, kOnly3},
 }};
 
+// Where a keyword is looked for first, by its length and its ends.
+constexpr size_t kKeywordSlots = 256;
+constexpr size_t KeywordSlot(std::string_view name) {
+  const auto first = static_cast<unsigned char>(name.front());
+  const auto last = static_cast<unsigned char>(name.back());
+  return (name.size() + first * size_t{25} + last * size_t{11}) % kKeywordSlots;
+}
+
+// Keywords by slot, plus one: open addressing, laid out by the compiler.
+constexpr std::array<uint8_t, kKeywordSlots> kKeywordTable = [] {
+  std::array<uint8_t, kKeywordSlots> table{};
+  for (size_t i = 0; i < kKeywordCount; ++i) {
+    size_t slot = KeywordSlot(kKeywords[i].name);
+    while (table[slot] != 0) slot = (slot + 1) % kKeywordSlots;
+    table[slot] = static_cast<uint8_t>(i + 1);
+  }
+  return table;
+}();
+
 std::optional<Keyword> FindKeyword(std::string_view name) {
-  static const auto& table = *new absl::flat_hash_map<std::string_view, Keyword>([] {
-    absl::flat_hash_map<std::string_view, Keyword> map;
-    for (size_t i = 0; i < kKeywordCount; ++i) map[kKeywords[i].name] = static_cast<Keyword>(i);
-    return map;
-  }());
-  auto it = table.find(name);
-  if (it == table.end()) return std::nullopt;
-  return it->second;
+  if (name.empty()) return std::nullopt;
+  for (size_t slot = KeywordSlot(name); kKeywordTable[slot] != 0;
+       slot = (slot + 1) % kKeywordSlots) {
+    const size_t i = kKeywordTable[slot] - size_t{1};
+    if (kKeywords[i].name == name) return static_cast<Keyword>(i);
+  }
+  return std::nullopt;
 }
 
 std::string_view KindName(JsonKind kind) {

@@ -19,19 +19,23 @@ namespace grammask::internal {
 
 std::optional<JsonId> SchemaTree::FollowPointer(JsonId from, std::string_view pointer) const {
   JsonId at = from;
-  std::string name;
+  std::string unescaped;
   while (!pointer.empty()) {
     if (pointer[0] != '/') return std::nullopt;
     pointer.remove_prefix(1);
     std::string_view part = pointer.substr(0, pointer.find('/'));
     pointer.remove_prefix(part.size());
-    name.clear();
-    for (size_t i = 0; i < part.size(); ++i) {
-      if (part[i] == '~' && i + 1 < part.size() && (part[i + 1] == '0' || part[i + 1] == '1')) {
-        name += part[++i] == '0' ? '~' : '/';
-      } else {
-        name += part[i];
+    std::string_view name = part;
+    if (part.find('~') != std::string_view::npos) {
+      unescaped.clear();
+      for (size_t i = 0; i < part.size(); ++i) {
+        if (part[i] == '~' && i + 1 < part.size() && (part[i + 1] == '0' || part[i + 1] == '1')) {
+          unescaped += part[++i] == '0' ? '~' : '/';
+        } else {
+          unescaped += part[i];
+        }
       }
+      name = unescaped;
     }
     if (document_.IsArray(at)) {
       size_t index = 0;

@@ -180,16 +180,22 @@ class LengthFinder {
 // Longer texts are not looked into for what is excluded.
 constexpr size_t kMaxClashText = 64;
 
+NodeId AnyCharacter(GrammarBuilder* builder) {
+  static const CodePointSet& all = *new CodePointSet(CodePointSet::All());
+  return builder->JsonClass(all);
+}
+
 class BodyWriter {
  public:
-  BodyWriter(GrammarBuilder* builder, const StringSet& set, const Limits& limits)
+  BodyWriter(GrammarBuilder* builder, const StringSet& set, const Limits& limits, PatternMemo* memo)
       : b_(*builder),
         set_(set),
         limits_(limits),
+        memo_(memo),
         lengths_(*builder),
         min_(set.min_length),
         max_(set.max_length) {
-    any_ = b_.JsonClass(CodePointSet::All());
+    any_ = AnyCharacter(builder);
   }
 
   StatusOr<NodeId> Write() {
@@ -288,10 +294,15 @@ class BodyWriter {
   }
 
   StatusOr<NodeId> Pattern(const std::string& pattern) {
+    if (memo_ != nullptr) {
+      const auto known = memo_->find(pattern);
+      if (known != memo_->end()) return NodeId{known->second};
+    }
     RegexOptions options;
     options.encoding = RegexOptions::Encoding::kJsonString;
     options.anchoring = RegexOptions::Anchoring::kSearch;
     StatusOr<NodeId> node = ParseRegex(pattern, options, limits_, &b_);
+    if (node.ok() && memo_ != nullptr) memo_->try_emplace(pattern, *node);
     if (node.ok()) return node;
     return Status(node.status().code(),
                   "pattern " + Quoted(pattern, '/') + ": " + node.status().message());
@@ -381,6 +392,7 @@ class BodyWriter {
   GrammarBuilder& b_;
   const StringSet& set_;
   const Limits& limits_;
+  PatternMemo* memo_;
   LengthFinder lengths_;
   int64_t min_, max_;
   NodeId any_;
@@ -561,12 +573,12 @@ std::vector<StringSet> Complement(const StringSet& original) {
 bool Disjoint(const StringSet& a, const StringSet& b) { return Intersect(a, b).IsEmpty(); }
 
 StatusOr<NodeId> EmitStringBody(GrammarBuilder* builder, const StringSet& original,
-                                const Limits& limits) {
-  if (original.IsAll()) return builder->Star(builder->JsonClass(CodePointSet::All()));
+                                const Limits& limits, PatternMemo* memo) {
+  if (original.IsAll()) return builder->Star(AnyCharacter(builder));
   StringSet set = original;
   set.Normalise();
   if (set.values && set.values->empty()) return builder->Nothing();
-  return BodyWriter(builder, set, limits).Write();
+  return BodyWriter(builder, set, limits, memo).Write();
 }
 
 }  // namespace grammask::internal

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "base/status.h"
 #include "grammar/ast.h"
 
@@ -56,12 +57,15 @@ bool Disjoint(const StringSet& a, const StringSet& b);
 // The number of code points of `text`, valid UTF-8.
 int64_t CountCodePoints(std::string_view text);
 
+// Patterns that were parsed for one builder, and their nodes.
+using PatternMemo = absl::flat_hash_map<std::string, NodeId>;
+
 // A regular node for the JSON text between the quotes: exactly the members of `set`, each in every
 // spelling JSON allows. Errors are those of ParseRegex and EmitFormat; the message names the
 // pattern or format. Nothing() where the set is seen to be empty; a set that only the automaton
-// finds empty gives a node without members.
-StatusOr<NodeId> EmitStringBody(GrammarBuilder* builder, const StringSet& set,
-                                const Limits& limits);
+// finds empty gives a node without members. What is in `memo` is not parsed again.
+StatusOr<NodeId> EmitStringBody(GrammarBuilder* builder, const StringSet& set, const Limits& limits,
+                                PatternMemo* memo = nullptr);
 
 }  // namespace grammask::internal
 

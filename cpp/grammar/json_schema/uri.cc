@@ -94,6 +94,7 @@ std::string ResolveUri(std::string_view base, std::string_view reference) {
 }
 
 std::optional<std::string> PercentDecode(std::string_view text) {
+  if (text.find('%') == std::string_view::npos) return std::string(text);
   std::string out;
   out.reserve(text.size());
   for (size_t i = 0; i < text.size(); ++i) {

@@ -104,6 +104,14 @@ struct ArraySet {
   friend bool operator==(const ArraySet&, const ArraySet&) = default;
 };
 
+// Whether two keys are equal. Most that are lie in the same place of the document, most that are
+// not differ in their lengths or ends.
+inline bool SameKey(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  if (a.data() == b.data() || a.empty()) return true;
+  return a.front() == b.front() && a.back() == b.back() && a == b;
+}
+
 // Objects. A key is either named (listed in `named`) or extra.
 struct ObjectSet {
   struct Named {
