@@ -111,6 +111,7 @@ class MaskCache {
   }
 
  private:
+  static constexpr size_t kMaxList = 1024;  // tokens over which a bitmap is smaller and faster
   struct Draft;
   class DraftLease;
   // Drafts kept for the next masks, for a thread that makes one while it makes another.
@@ -127,6 +128,7 @@ class MaskCache {
   void WalkOthers(TermId state, const Slice& slice, Draft* draft);
   bool TakeSlice(TermId state, Draft* draft);
   const Level1* FromLoop(TermId state, int64_t most, Slice* slice);
+  const Level1* FromOtherBounds(TermId state);
   const Level1* FromCount(TermId state, const TermStore::Counted& counted);
   std::shared_ptr<const CountedTokens> TokensOf(TermId state, const TermStore::Counted& counted);
   const Level1* FromLoose(TermId state, const TermStore::Loosened& loosened);

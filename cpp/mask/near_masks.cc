@@ -1,0 +1,246 @@
+// A state to its mask, from that of a state which differs in bounds or exclusions only.
+//
+// A text of a state with bounds is one of the state without them, and a text short enough is one of
+// both. So where the state without bounds has a mask, that is the mask where no token comes near a
+// bound; where few do, only those are walked, in both states at once, and what the narrower refuses
+// is taken out. Where many do, as with ten characters left of a `maxLength`, what each token needs
+// of the count is found once for all bounds (counted.h). Excluded texts are dealt with likewise:
+// the two states differ only where a token agrees with an excluded text.
+//
+// Cost: 10 to 50 us where few tokens are near, once some milliseconds where many are. Tests:
+// tests/mask/counted_test.cc, mask_test.cc.
+#include <algorithm>
+
+#include "mask/draft.h"
+#include "mask/mask_cache.h"
+
+namespace grammask::internal {
+namespace {
+
+constexpr int64_t kNear = 16;          // a bound that many tokens come near
+constexpr uint64_t kLeastSame = 8;     // bytes below which most tokens are not
+constexpr size_t kMostRefused = 8192;  // tokens near a bound over which a mask is made by itself
+constexpr size_t kMostCounted = size_t{4} << 20;  // bytes of counted tokens that are kept
+constexpr size_t kUncounted = 64;                 // bytes that knowing of none takes
+
+}  // namespace
+
+// The tokens that `wider` takes and `state` does not, up to `most`; false where that is not all
+// that tells them apart. Walked is only where the two are in different states, and what is longer
+// than `same` bytes: up to there they take the same tokens. `reach`: as in Level1, of `state` where
+// it was walked.
+bool MaskCache::FindRefused(TermId state, TermId wider, uint64_t same, size_t most,
+                            std::vector<TokenRun>* refused, uint64_t* reach) {
+  const auto nodes = vocab_->nodes();
+  const TrieAlphabets& alphabets = vocab_->alphabets();
+  size_t count = 0;
+  struct Pair {
+    SetId narrow, wide;
+    bool escaped;  // here or before
+  };
+  std::vector<Pair> path;
+  // False when the escapes differ, be it that a token refused inside escapes as well; `descend`
+  // when the subtree is to be walked.
+  auto compare = [&](uint32_t i, SetId narrow, SetId wide, bool escaped, bool* descend) {
+    *descend = false;
+    if (narrow == wide) return true;
+    if (narrow == SetTable::Dead()) {
+      refused->push_back({nodes[i].tokens, nodes[nodes[i].end].tokens});
+      count += refused->back().last - refused->back().first;
+      return !escaped && count <= most;
+    }
+    if (sets_.set(narrow).escaping != sets_.set(wide).escaping) return false;
+    for (const Item& item : sets_.set(narrow).kernel) {
+      if (item.ret != kUnknown) continue;
+      *reach = std::max(*reach, nodes[i].depth + terms_.term(item.term).min_length);
+    }
+    *descend = true;
+    return true;
+  };
+  const auto narrow_edges = terms_.Expand(state).bytes;
+  const auto wide_edges = terms_.Expand(wider).bytes;
+  auto target = [](std::span<const ByteEdge> edges, int byte) {
+    const auto it = std::ranges::lower_bound(edges, byte, {}, &ByteEdge::hi);
+    return it != edges.end() && it->lo <= byte ? it->to : TermStore::Nothing();
+  };
+  for (int b = 0; b < 256; ++b) {
+    const uint32_t top = vocab_->root_child(static_cast<uint8_t>(b));
+    const TermId narrow_to = target(narrow_edges, b), wide_to = target(wide_edges, b);
+    if (top == 0 || narrow_to == wide_to || alphabets.deepest(top) <= same) continue;
+    const SetId narrow =
+        narrow_to == TermStore::Nothing() ? SetTable::Dead() : sets_.InUnknownContext(narrow_to);
+    const SetId wide = sets_.InUnknownContext(wide_to);
+    bool descend = false;
+    if (!compare(top, narrow, wide, false, &descend)) return false;
+    path.assign(1, {narrow, wide, sets_.set(wide).escaping});
+    for (uint32_t i = top + 1; descend && i < nodes[top].end;) {
+      const TrieNode& node = nodes[i];
+      if (alphabets.deepest(i) <= same) {
+        i = node.end;
+        continue;
+      }
+      const Pair from = path[node.depth - 2];
+      const SetId narrow_at = sets_.Step(from.narrow, node.byte);
+      const SetId wide_at = sets_.Step(from.wide, node.byte);
+      bool below = false;
+      if (!compare(i, narrow_at, wide_at, from.escaped, &below)) return false;
+      if (!below) {
+        i = node.end;
+        continue;
+      }
+      path.resize(node.depth - 1);
+      path.push_back({narrow_at, wide_at, from.escaped || sets_.set(wide_at).escaping});
+      ++i;
+    }
+  }
+  return true;
+}
+
+// The mask of a state from that of `wider`, which takes whatever it takes; null where more tells
+// them apart than tokens that stay inside (see FindRefused).
+const Level1* MaskCache::FromWider(TermId state, TermId wider, uint64_t same, size_t most) {
+  std::vector<TokenRun> runs;
+  uint64_t reach = 0;
+  if (!FindRefused(state, wider, same, most, &runs, &reach)) return nullptr;
+  const Level1& wide = OfState(wider);
+  const auto nodes = vocab_->nodes();
+  for (uint32_t i : wide.references) {
+    if (std::ranges::any_of(runs, [&](const TokenRun& run) {
+          return run.first < nodes[nodes[i].end].tokens && nodes[i].tokens < run.last;
+        })) {
+      return nullptr;
+    }
+  }
+  Level1 result = wide;
+  std::vector<TokenId> refused;
+  for (const TokenRun& run : runs) {
+    const auto tokens = vocab_->trie_tokens().subspan(run.first, run.last - run.first);
+    refused.insert(refused.end(), tokens.begin(), tokens.end());
+  }
+  if (!refused.empty()) {
+    std::ranges::sort(refused);
+    auto is_refused = [&](TokenId t) { return std::ranges::binary_search(refused, t); };
+    if (wide.residual != nullptr && std::ranges::any_of(wide.residual->tokens, is_refused)) {
+      result.residual = Without(*wide.residual, is_refused);
+    }
+    result.accepted = Without(wide.accepted, refused);
+  }
+  result.reach = std::max(wide.reach, reach);
+  result.completion = result.others_reach = UINT64_MAX;
+  std::lock_guard lock(mutex_);
+  bytes_ += sizeof(Level1);
+  ++count_;
+  return new (memory_.Allocate<Level1>(1)) Level1(result);
+}
+
+// The residual trie less some tokens; null for an empty one.
+template <class IsRefused>
+const TokenTrie* MaskCache::Without(const TokenTrie& trie, IsRefused&& is_refused) {
+  std::vector<std::pair<std::string_view, TokenId>> residues;
+  for (uint32_t i = 1; i < trie.node_count(); ++i) {
+    for (uint32_t t = trie.nodes[i].tokens; t < trie.nodes[i + 1].tokens; ++t) {
+      const TokenId token = trie.tokens[t];
+      if (is_refused(token)) continue;
+      const std::string_view text = vocab_->bytes(token);  // it ends in what is left over
+      residues.push_back({text.substr(text.size() - trie.nodes[i].depth), token});
+    }
+  }
+  return residues.empty() ? nullptr : TrieOf(std::move(residues));
+}
+
+// The mask of a state from that of the same state without its bounds: the same where no token comes
+// near them, else but for tokens that do. Null where it is not so.
+const Level1* MaskCache::FromLoose(TermId state, const TermStore::Loosened& loosened) {
+  const Level1& loose = OfState(loosened.state);
+  const auto bound = static_cast<uint64_t>(loosened.bound);
+  if (loose.reach <= bound) return &loose;
+  if (loose.completion >= bound || bound - loose.completion < kLeastSame) return nullptr;
+  return FromWider(state, loosened.state, bound - loose.completion, kMostRefused);
+}
+
+// What tokens need of a count; null where it cannot be told.
+std::shared_ptr<const CountedTokens> MaskCache::TokensOf(TermId state,
+                                                         const TermStore::Counted& counted) {
+  std::shared_ptr<const std::vector<uint32_t>> table;
+  {
+    std::lock_guard lock(counted_mutex_);
+    auto [it, added] = tables_.try_emplace(counted.x.value);
+    if (added) {
+      if (auto made = Slice::Tabulate(&terms_, counted.x)) {
+        it->second = std::make_shared<const std::vector<uint32_t>>(*std::move(made));
+        bytes_ += it->second->capacity() * sizeof(uint32_t);
+      }
+    }
+    if (it->second == nullptr) return nullptr;
+    table = it->second;
+  }
+  const TermId loose = terms_.WithoutCount(state);
+  const std::array key = {loose.value, counted.x.value, counted.rest.value};
+  {
+    std::lock_guard lock(counted_mutex_);
+    if (const auto it = counted_.find(key); it != counted_.end()) return it->second;
+  }
+  std::shared_ptr<const CountedTokens> made;
+  {
+    const DraftLease draft(&drafts_);
+    made = CountedTokens::Create(*vocab_, &sets_, loose, *table, counted.rest, &draft->scratch);
+  }
+  std::lock_guard lock(counted_mutex_);
+  if (counted_bytes_ > kMostCounted) {
+    counted_.clear();
+    bytes_ -= counted_bytes_;
+    counted_bytes_ = 0;
+  }
+  const auto [it, added] = counted_.try_emplace(key, made);
+  if (added) {
+    const size_t bytes = made == nullptr ? kUncounted : made->memory_bytes();
+    counted_bytes_ += bytes;
+    bytes_ += bytes;
+  }
+  return it->second;
+}
+
+// The mask of a state near the bounds of its count.
+const Level1* MaskCache::FromCount(TermId state, const TermStore::Counted& counted) {
+  const auto tokens = TokensOf(state, counted);
+  if (tokens == nullptr || !tokens->Knows(counted.least)) return nullptr;
+  const DraftLease draft(&drafts_);
+  Level1 result;
+  if (tokens->Count(counted.least, counted.most) > kMaxList) {
+    result.accepted.bitmap = bitmaps_.Intern(tokens->Bitmap(counted.least, counted.most));
+  } else {
+    draft->accepted = tokens->List(counted.least, counted.most);
+    std::ranges::sort(draft->accepted);
+    result.accepted = Compact(draft->accepted, {});
+  }
+  draft->escapes = tokens->Escapes(counted.least, counted.most);
+  if (!draft->escapes.empty()) AddEscapes(&*draft, &result);
+  std::lock_guard lock(mutex_);
+  bytes_ += sizeof(Level1);
+  ++count_;
+  return new (memory_.Allocate<Level1>(1)) Level1(result);
+}
+
+// The mask of a state with bounds from one with others; null where it is as well made by itself.
+const Level1* MaskCache::FromOtherBounds(TermId state) {
+  const auto counted = terms_.FindCount(state);
+  const bool near = counted.has_value() && counted->most <= kNear;
+  if (near) {
+    if (const Level1* made = FromCount(state, *counted)) return made;
+  }
+  // Bounds that no token or few come near, such as maxLength beside a pattern.
+  const auto far = terms_.LoosenAll(state, vocab_->max_token_bytes() + 1);
+  if (far.has_value()) {
+    if (const Level1* made = FromLoose(state, *far)) return made;
+  }
+  const auto loosened = terms_.LoosenAll(state, kLeastSame);
+  if (loosened.has_value() && (!far.has_value() || far->state != loosened->state)) {
+    if (const Level1* made = FromLoose(state, *loosened)) return made;
+  }
+  if (counted.has_value() && !near) {
+    if (const Level1* made = FromCount(state, *counted)) return made;
+  }
+  return nullptr;
+}
+
+}  // namespace grammask::internal
