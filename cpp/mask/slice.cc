@@ -33,6 +33,8 @@ std::optional<std::vector<uint32_t>> Slice::Tabulate(TermStore* terms, TermId x)
     for (const ByteEdge& edge : e.bytes) {
       uint32_t to = 0;
       if (edge.to != TermStore::Empty()) {
+        // As in `[^a]*a`: in the middle of an X would look like after one.
+        if (edge.to == x) return std::nullopt;
         const auto it = std::ranges::find(states, edge.to);
         to = static_cast<uint32_t>(it - states.begin());
         if (it == states.end()) states.push_back(edge.to);

@@ -181,6 +181,25 @@ TEST(CountedMask, Alone) {
   }
 }
 
+// Rounds of several bytes, also such that begin with a loop of their own, which is in its first
+// state again in the middle of a round.
+TEST(CountedMask, LongRounds) {
+  const auto vocab = MakeVocab(Tokens());
+  for (int64_t inner : {int64_t{3}, int64_t{9}, kUnbounded}) {
+    MaskWorld w(vocab);
+    for (int64_t most : {1, 2, 5}) {
+      const SetId start = w.Start([&](GrammarBuilder& b) {
+        const NodeId round =
+            b.Sequence({b.Repeat(b.Class(CodePointSet{{'a', 'b'}}.Complement()), 0, inner),
+                        b.Bytes("a"), b.Class(CodePointSet{{'a', 'b'}})});
+        return b.Repeat(round, 0, most);
+      });
+      w.CheckAlong(start, "12aa", std::to_string(inner) + " in " + std::to_string(most));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // A loop whose end does not show in a byte of its own, and one that ends in another's beginning.
 TEST(CountedMask, WhatFollowsBeginsAlike) {
   const auto vocab = MakeVocab(Tokens());
