@@ -214,8 +214,10 @@ void TermReader::ReadGroup() {
     return Refuse("a rule that no text completes");
   }
   std::vector<ProcId> procs;
+  procs.reserve(group.rule_lengths.size());
   for (uint64_t length : group.rule_lengths) procs.push_back(s_.AddProc(length == 0, length));
   std::vector<TermId> made;
+  made.reserve(group.nodes.size());
   for (const GroupNode& node : group.nodes) made.push_back(MakeNode(node, procs, made));
   for (size_t r = 0; r < rules; ++r) {
     const uint64_t body = group.body(r);

@@ -73,7 +73,9 @@ class CountedWalk {
     uint32_t rounds;  // X's begun
   };
 
-  uint32_t XAfter(uint32_t x, int byte) const { return table_[size_t{x} * 256 + size_t(byte)]; }
+  uint32_t XAfter(uint32_t x, int byte) const {
+    return table_[size_t{x} * 256 + static_cast<size_t>(byte)];
+  }
   bool IsWhole(uint32_t x, std::span<const ByteRange> ranges) const;
   void Add(std::vector<uint64_t>* to, uint32_t first, uint32_t end, uint32_t number) {
     for (uint32_t t = first; t < end; ++t) {

@@ -245,13 +245,12 @@ Status Algebra::Meet(const ObjectSet& a, const ObjectSet& b, std::vector<ObjectS
 ObjectSet Algebra::WithoutExtra(const ObjectSet& set, const ObjectSet::Some& some) {
   ObjectSet out = set;
   ExprId wrong = pool_.Not(some.value);
-  if (some.key != kAnything) {
-    out.none.push_back(some);
-  } else if (some.match.empty() && some.no_match.empty()) {
+  const bool any_key = some.key == kAnything;
+  if (any_key && some.match.empty() && some.no_match.empty()) {
     out.rest = wrong;
-  } else if (some.no_match.empty() && some.match.size() == 1) {
+  } else if (any_key && some.no_match.empty() && some.match.size() == 1) {
     out.groups.push_back({{{some.match[0], wrong}}, kAnything});
-  } else if (some.match.empty()) {
+  } else if (any_key && some.match.empty()) {
     ObjectSet::Group group{{}, wrong};
     for (PatternId p : some.no_match) group.patterns.push_back({p, kAnything});
     out.groups.push_back(std::move(group));
