@@ -321,6 +321,17 @@ TermId TermStore::Unbounded(TermId part, int64_t* bound) {
   return t.kind == TermKind::kSequence ? Sequence(t.children[0], loose) : loose;
 }
 
+// Whether `loose`, a state without bounds or counts, matches any text, where few states tell.
+uint8_t TermStore::AskLoose(TermId loose) {
+  const Term& t = terms_[loose.value];
+  if (loose == Nothing()) return kEmptyLanguage;
+  if ((t.kind != TermKind::kAnd && t.kind != TermKind::kNot) || t.nullable) return kMatches;
+  if (const auto it = known_.find(loose.value); it != known_.end()) return it->second;
+  const auto matches = EmptinessSearch(*this).Within(loose, kLooseStates);
+  if (!matches.has_value()) known_.try_emplace(loose.value, kTooFar);
+  return known_[loose.value];
+}
+
 // What `X{10,40} & P & Q` wants at least: the shortest text of `X* & P & Q`, which is one state for
 // all counts. A search that knows it goes straight on where the parts want more together than each
 // of them alone.
@@ -337,17 +348,10 @@ void TermStore::AskWithoutCounts(TermId id) {
   }
   if (!counted) return;
   const TermId core = RawAnd(parts);
-  const Term& c = terms_[core.value];
-  if ((c.kind == TermKind::kAnd || c.kind == TermKind::kNot) && !c.nullable &&
-      !known_.contains(core.value)) {
-    const auto matches = EmptinessSearch(*this).Within(core, kLooseStates);
-    if (!matches.has_value()) known_.try_emplace(core.value, kTooFar);
-  }
-  const auto known = known_.find(core.value);
-  if (core == Nothing() || (known != known_.end() && known->second == kEmptyLanguage)) {
+  if (AskLoose(core) == kEmptyLanguage) {
     known_[id.value] = kEmptyLanguage;
   } else {
-    AtLeast(id, c.min_length);
+    AtLeast(id, terms_[core.value].min_length);
   }
 }
 
@@ -366,25 +370,14 @@ std::optional<TermId> TermStore::CheckedWithoutBounds(TermId id) {
   }
   if (bounds == 0 || bounds > kMostBounds) return std::nullopt;
   const TermId loose = RawAnd(parts);
-  const Term& l = terms_[loose.value];
-  if ((l.kind == TermKind::kAnd || l.kind == TermKind::kNot) && !l.nullable) {
-    if (!known_.contains(loose.value)) {
-      const auto matches = EmptinessSearch(*this).Within(loose, kLooseStates);
-      if (!matches.has_value()) known_.try_emplace(loose.value, kTooFar);
-    }
-    const uint8_t known = known_[loose.value];
-    if (known == kEmptyLanguage) return Nothing();
-    if (known != kMatches) {
-      AtLeast(id, l.min_length);
-      return std::nullopt;
-    }
-  }
-  if (loose == Nothing()) return loose;
-  if (terms_[loose.value].min_length > static_cast<uint64_t>(bound)) {
-    AtLeast(id, terms_[loose.value].min_length);
+  const uint8_t known = AskLoose(loose);
+  if (known == kEmptyLanguage) return Nothing();
+  const uint64_t length = terms_[loose.value].min_length;
+  if (known != kMatches || length > static_cast<uint64_t>(bound)) {
+    AtLeast(id, length);
     return std::nullopt;
   }
-  return Vouched(id, terms_[loose.value].min_length);
+  return Vouched(id, length);
 }
 
 bool TermStore::NowMatches(TermId id) {

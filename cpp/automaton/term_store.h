@@ -302,6 +302,7 @@ class TermStore {
   TermId Vouched(TermId boolean, uint64_t min_length);
   bool NowMatches(TermId id);  // notes that; false where the answer was known
   std::optional<TermId> CheckedWithoutBounds(TermId id);
+  uint8_t AskLoose(TermId loose);
   void AskWithoutCounts(TermId boolean);
   TermId Unbounded(TermId part, int64_t* bound);
   const Expansion* Derive(TermId id, bool raw);

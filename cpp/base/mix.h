@@ -50,6 +50,12 @@ inline uint64_t MixBytes(uint64_t h, std::string_view bytes) {
   return Mix(h, one(0) << 16 | one(size / 2) << 8 | one(size - 1));
 }
 
+// A text by itself, in 32 bits.
+inline uint32_t HashText(std::string_view text) {
+  const uint64_t h = MixBytes(Mix(MixSeed(), text.size()), text);
+  return static_cast<uint32_t>(h ^ h >> 32);
+}
+
 }  // namespace grammask::internal
 
 #endif  // GRAMMASK_BASE_MIX_H_

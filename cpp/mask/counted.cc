@@ -76,6 +76,11 @@ class CountedWalk {
   uint32_t XAfter(uint32_t x, int byte) const {
     return table_[size_t{x} * 256 + static_cast<size_t>(byte)];
   }
+  // Whether some byte of the edge leads a new X where `is` says.
+  template <class Is>
+  bool AnyLeads(const ByteEdge& edge, Is&& is) const {
+    return std::any_of(table_.begin() + edge.lo, table_.begin() + edge.hi + 1, is);
+  }
   bool IsWhole(uint32_t x, std::span<const ByteRange> ranges) const;
   void Add(std::vector<uint64_t>* to, uint32_t first, uint32_t end, uint32_t number) {
     for (uint32_t t = first; t < end; ++t) {
@@ -138,10 +143,7 @@ bool CountedWalk::Fits(TermId rest) {
   const Expansion& e = terms_.Expand(rest);
   if (!e.calls.empty() || !e.tokens.empty()) return false;
   return std::ranges::none_of(e.bytes, [&](const ByteEdge& edge) {
-    for (int b = edge.lo; b <= edge.hi; ++b) {
-      if (XAfter(0, b) != Slice::kRefused) return true;
-    }
-    return false;
+    return AnyLeads(edge, [](uint32_t x) { return x != Slice::kRefused; });
   });
 }
 
@@ -149,24 +151,17 @@ bool CountedWalk::Fits(TermId rest) {
 bool CountedWalk::CanEnd(const Place& p) {
   if (p.x != 0) return false;
   if (terms_.term(p.state).nullable) return true;
-  for (const ByteEdge& e : terms_.Expand(p.state).bytes) {
-    for (int b = e.lo; b <= e.hi; ++b) {
-      if (XAfter(0, b) == Slice::kRefused) return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(terms_.Expand(p.state).bytes, [&](const ByteEdge& edge) {
+    return AnyLeads(edge, [](uint32_t x) { return x == Slice::kRefused; });
+  });
 }
 
 // Whether some X of one byte leads back here.
 bool CountedWalk::CanGoOn(const Place& p) {
   if (p.x != 0) return false;
-  for (const ByteEdge& e : terms_.Expand(p.state).bytes) {
-    if (e.to != p.state) continue;
-    for (int b = e.lo; b <= e.hi; ++b) {
-      if (XAfter(0, b) == 0) return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(terms_.Expand(p.state).bytes, [&](const ByteEdge& edge) {
+    return edge.to == p.state && AnyLeads(edge, [](uint32_t x) { return x == 0; });
+  });
 }
 
 // A shortest path, on which the first byte of an X counts one and others nothing; of these one with
@@ -257,8 +252,6 @@ void CountedWalk::AddWhole(uint32_t i, uint32_t begun, uint32_t more) {
 
 // At and below node i, where `state` has left the loop after so many rounds.
 void CountedWalk::WalkRest(uint32_t i, TermId state, uint32_t rounds) {
-  const TrieAlphabets& alphabets = vocab_.alphabets();
-  StateWalker walker(&terms_, &scratch_);
   auto visit = [&](uint32_t k, const WalkPlace& at) {
     Add(&left, nodes_[k].tokens, nodes_[k + 1].tokens, rounds);
     if (at.escaping && !nodes_[k].leaf) escapes.push_back({rounds, k});
@@ -269,20 +262,7 @@ void CountedWalk::WalkRest(uint32_t i, TermId state, uint32_t rounds) {
   auto literal = [&](uint32_t k, uint64_t) {
     Add(&left, nodes_[k].tokens, nodes_[k + 1].tokens, rounds);
   };
-  auto as_set = [&](uint32_t k, const StatePlace& at) {
-    if (at.as_set == SetTable::Dead()) at.as_set = sets_.InUnknownContext(at.id);
-    WalkTrie(SetWalker(&sets_, &scratch_), nodes_, &alphabets, k + 1, nodes_[k].end,
-             nodes_[k].depth, at.as_set,
-             WalkCalls{visit, whole, literal, [](uint32_t, const SetPlace&) {}});
-  };
-  StatePlace& at = walker.Of(state);
-  if (TakesAll(walker, nodes_, alphabets, i, &at, false)) {
-    whole(i, at);
-    return;
-  }
-  visit(i, at);
-  WalkTrie(walker, nodes_, &alphabets, i + 1, nodes_[i].end, nodes_[i].depth, state,
-           WalkCalls{visit, whole, literal, as_set});
+  WalkFromState(&sets_, &scratch_, nodes_, &vocab_.alphabets(), i, state, visit, whole, literal);
 }
 
 bool CountedWalk::Run(TermId loose) {

@@ -85,7 +85,6 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
                      std::span<const TokenId> tokens, RootChild&& root_child, Draft* draft) {
   uint64_t reach = 0, completion = 0;
   uint16_t deepest = 0;
-  WalkScratch* const scratch = &draft->scratch;
   auto accept = [&](uint32_t first, uint32_t end) {
     if (first == end) return;
     draft->accepted.insert(draft->accepted.end(), tokens.begin() + first, tokens.begin() + end);
@@ -118,24 +117,12 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
     reach = std::max(reach, nodes[i].depth + rest);
     completion = std::max(completion, rest);
   };
-  auto as_set = [&](uint32_t i, const StatePlace& at) {
-    if (at.as_set == SetTable::Dead()) at.as_set = sets_.InUnknownContext(at.id);
-    WalkTrie(SetWalker(&sets_, scratch), nodes, alphabets, i + 1, nodes[i].end, nodes[i].depth,
-             at.as_set, WalkCalls{visit, whole, inside, [](uint32_t, const SetPlace&) {}});
-  };
-  const WalkCalls calls{visit, whole, inside, as_set};
-  StateWalker walker(&terms_, scratch);
   for (const ByteEdge& edge : terms_.Expand(state).bytes) {
     for (int b = edge.lo; b <= edge.hi; ++b) {
       const uint32_t child = root_child(static_cast<uint8_t>(b));
       if (child == 0) continue;
-      StatePlace& at = walker.Of(edge.to);
-      if (alphabets != nullptr && TakesAll(walker, nodes, *alphabets, child, &at, false)) {
-        whole(child, at);
-        continue;
-      }
-      visit(child, at);
-      WalkTrie(walker, nodes, alphabets, child + 1, nodes[child].end, 1, edge.to, calls);
+      WalkFromState(&sets_, &draft->scratch, nodes, alphabets, child, edge.to, visit, whole,
+                    inside);
     }
   }
   draft->reach = reach;
@@ -205,10 +192,7 @@ const Level1* MaskCache::FromLoop(TermId state, int64_t most, Slice* slice) {
   result.accepted.bitmap = loop.others == nullptr ? bitmaps[0] : bitmaps_.Union(bitmaps);
   result.reach = result.completion = UINT64_MAX;
   result.others_reach = UINT64_MAX;
-  std::lock_guard lock(mutex_);
-  bytes_ += sizeof(Level1);
-  ++count_;
-  return new (memory_.Allocate<Level1>(1)) Level1(result);
+  return Keep(result);
 }
 
 bool MaskCache::TakeSlice(TermId state, Draft* draft) {
@@ -361,11 +345,14 @@ const Level1* MaskCache::Store(Draft* draft) {
   if (!draft->escapes.empty() || !draft->residues.empty()) {
     AddEscapes(draft, &result);
   }
+  return Keep(result);
+}
+
+const Level1* MaskCache::Keep(const Level1& made) {
   std::lock_guard lock(mutex_);
-  auto* stored = new (memory_.Allocate<Level1>(1)) Level1(result);
   bytes_ += sizeof(Level1);
   ++count_;
-  return stored;
+  return new (memory_.Allocate<Level1>(1)) Level1(made);
 }
 
 }  // namespace grammask::internal

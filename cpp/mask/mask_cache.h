@@ -137,6 +137,7 @@ class MaskCache {
                    std::vector<TokenRun>* refused, uint64_t* reach);
   Slice* SliceFor(TermId x);
   const Level1* Store(Draft* draft);
+  const Level1* Keep(const Level1& made);
   void AddEscapes(Draft* draft, Level1* out);
   const TokenTrie* TrieOf(std::vector<std::pair<std::string_view, TokenId>> residues);
   const TokenMask* MakeLevel2(SetId set);

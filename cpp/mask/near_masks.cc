@@ -127,10 +127,7 @@ const Level1* MaskCache::FromWider(TermId state, TermId wider, uint64_t same, si
   }
   result.reach = std::max(wide.reach, reach);
   result.completion = result.others_reach = UINT64_MAX;
-  std::lock_guard lock(mutex_);
-  bytes_ += sizeof(Level1);
-  ++count_;
-  return new (memory_.Allocate<Level1>(1)) Level1(result);
+  return Keep(result);
 }
 
 // The residual trie less some tokens; null for an empty one.
@@ -215,10 +212,7 @@ const Level1* MaskCache::FromCount(TermId state, const TermStore::Counted& count
   }
   draft->escapes = tokens->Escapes(counted.least, counted.most);
   if (!draft->escapes.empty()) AddEscapes(&*draft, &result);
-  std::lock_guard lock(mutex_);
-  bytes_ += sizeof(Level1);
-  ++count_;
-  return new (memory_.Allocate<Level1>(1)) Level1(result);
+  return Keep(result);
 }
 
 // The mask of a state with bounds from one with others; null where it is as well made by itself.

@@ -440,6 +440,28 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
   }
 }
 
+// What lies at and below node i of a trie, which leads to `state`, in an unknown context: by states
+// while these are simple, and by sets below where they are not. Calls as WalkCalls has them.
+template <class Visit, class Whole, class Inside>
+void WalkFromState(SetTable* sets, WalkScratch* scratch, std::span<const TrieNode> nodes,
+                   const TrieAlphabets* alphabets, uint32_t i, TermId state, const Visit& visit,
+                   const Whole& whole, const Inside& inside) {
+  auto as_set = [&](uint32_t k, const StatePlace& at) {
+    if (at.as_set == SetTable::Dead()) at.as_set = sets->InUnknownContext(at.id);
+    WalkTrie(SetWalker(sets, scratch), nodes, alphabets, k + 1, nodes[k].end, nodes[k].depth,
+             at.as_set, WalkCalls{visit, whole, inside, [](uint32_t, const SetPlace&) {}});
+  };
+  StateWalker walker(&sets->terms(), scratch);
+  StatePlace& at = walker.Of(state);
+  if (alphabets != nullptr && TakesAll(walker, nodes, *alphabets, i, &at, false)) {
+    whole(i, at);
+    return;
+  }
+  visit(i, at);
+  WalkTrie(walker, nodes, alphabets, i + 1, nodes[i].end, nodes[i].depth, state,
+           WalkCalls{visit, whole, inside, as_set});
+}
+
 }  // namespace grammask::internal
 
 #endif  // GRAMMASK_MASK_TRIE_WALK_H_

@@ -120,31 +120,18 @@ const ByteEdge* FindEdge(std::span<const ByteEdge> edges, uint8_t byte) {
 
 }  // namespace
 
-SetTable::SetTable(TermStore* terms) : terms_(*terms), captures_(terms), table_(1 << 12) {
+SetTable::SetTable(TermStore* terms) : terms_(*terms), captures_(terms), table_(1 << 11) {
   sets_.Append();  // 0: dead
   rets_.Append();  // kBottom
   rets_.Append();  // kUnknown
 }
 
-void SetTable::Grow() {
-  std::vector<uint64_t> bigger(table_.size() * 2);
-  for (uint64_t entry : table_) {
-    if (entry == 0) continue;
-    size_t i = (entry >> 32) & (bigger.size() - 1);
-    while (bigger[i] != 0) i = (i + 1) & (bigger.size() - 1);
-    bigger[i] = entry;
-  }
-  table_ = std::move(bigger);
-}
-
 SetId SetTable::Intern(std::span<const Item> kernel, bool accepting, bool escaping) {
   const uint32_t hash = HashKernel(kernel);
-  size_t slot = hash & (table_.size() - 1);
-  for (; table_[slot] != 0; slot = (slot + 1) & (table_.size() - 1)) {
-    if (table_[slot] >> 32 != hash) continue;
-    const SetId id(static_cast<uint32_t>(table_[slot]));
-    if (std::ranges::equal(sets_[id.value].kernel, kernel)) return id;
-  }
+  size_t place = 0;
+  const auto known = table_.Find(
+      hash, [&](uint32_t id) { return std::ranges::equal(sets_[id].kernel, kernel); }, &place);
+  if (known.has_value()) return SetId(*known);
   const SetId id(static_cast<uint32_t>(sets_.size()));
   Set& s = sets_.Append();
   if (kernel.size() == 1) {
@@ -169,8 +156,7 @@ SetId SetTable::Intern(std::span<const Item> kernel, bool accepting, bool escapi
     const Term& head = t.kind == TermKind::kSequence ? terms_.term(t.children[0]) : t;
     s.text = head.kind == TermKind::kBytes || head.kind == TermKind::kJsonText;
   }
-  table_[slot] = uint64_t{hash} << 32 | id.value;
-  if (sets_.size() * 2 > table_.size()) Grow();
+  table_.Put(place, hash, id.value);
   return id;
 }
 
@@ -676,7 +662,7 @@ uint64_t SetTable::ShortestCompletion(SetId id) {
 }
 
 size_t SetTable::memory_bytes() const {
-  return memory_.bytes() + sets_.bytes() + rets_.bytes() + table_.size() * 8 +
+  return memory_.bytes() + sets_.bytes() + rets_.bytes() + table_.memory_bytes() +
          captures_.memory_bytes() +
          (captured_ids_.size() + contexts_.size() + viable_.size()) * 24 +
          (ret_ids_.size() + returned_.size() + rests_.size() + single_place_ids_.size()) * 24 +

@@ -26,6 +26,7 @@
 
 #include "automaton/term_store.h"
 #include "base/arena.h"
+#include "base/hash_slots.h"
 #include "base/ids.h"
 #include "parser/captures.h"
 
@@ -202,7 +203,6 @@ class SetTable {
   const ClassMap* Classes(std::span<const Item> items, bool each_byte);
   const ClassMap* InternClasses(std::span<const uint32_t> runs);
   void RestOfWaiters(SetId set);
-  void Grow();
 
   TermStore& terms_;
   BumpArena memory_;
@@ -218,8 +218,8 @@ class SetTable {
   absl::flat_hash_map<uint64_t, RetId> captured_ids_;  // by (plain return, capture)
   absl::flat_hash_map<uint32_t, uint32_t> contexts_;   // captures by plain return
   absl::flat_hash_map<uint32_t, bool> viable_;         // by set, where it was in question
-  std::vector<uint64_t> table_;                   // open addressing; hash << 32 | set id, 0 is free
-  absl::flat_hash_map<uint64_t, RetId> ret_ids_;  // by (set, procedure)
+  HashSlots table_;                                    // sets
+  absl::flat_hash_map<uint64_t, RetId> ret_ids_;       // by (set, procedure)
   absl::flat_hash_map<PlaceKey, RetId> place_ids_;
   absl::flat_hash_map<uint64_t, RetId> single_place_ids_;  // of one waiting item
   size_t place_bytes_ = 0;

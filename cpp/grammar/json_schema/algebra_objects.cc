@@ -9,8 +9,9 @@
 //
 // Tests: tests/grammar/json_schema_test.cc.
 #include <algorithm>
-#include <bit>
+#include <optional>
 
+#include "base/hash_slots.h"
 #include "base/mix.h"
 #include "grammar/json_schema/algebra.h"
 
@@ -31,12 +32,10 @@ class KeyIndex {
       }
       return nullptr;
     }
-    if (slots_.empty()) Build();
-    const uint64_t hash = HashOf(key);
-    for (size_t slot = hash & mask_; slots_[slot] != 0; slot = (slot + 1) & mask_) {
-      const ObjectSet::Named& n = named[static_cast<uint32_t>(slots_[slot]) - 1];
-      if (slots_[slot] >> 32 == hash && n.key == key) return Found(&n);
-    }
+    if (!places_.has_value()) Build();
+    const auto place =
+        places_->Find(HashText(key), [&](uint32_t i) { return named[i].key == key; });
+    if (place.has_value()) return Found(&named[*place]);
     return nullptr;
   }
 
@@ -44,19 +43,13 @@ class KeyIndex {
   static constexpr size_t kScanned = 12;  // keys
   static constexpr size_t kScans = 4;     // through more than that
 
-  static uint32_t HashOf(std::string_view key) {
-    const uint64_t h = MixBytes(Mix(MixSeed(), key.size()), key);
-    return static_cast<uint32_t>(h ^ h >> 32);
-  }
-
   void Build() {
-    mask_ = std::bit_ceil(2 * set_.named.size()) - 1;
-    slots_.resize(mask_ + 1);
+    places_.emplace(set_.named.size());
     for (size_t i = 0; i < set_.named.size(); ++i) {
-      const uint64_t hash = HashOf(set_.named[i].key);
-      size_t slot = hash & mask_;
-      while (slots_[slot] != 0) slot = (slot + 1) & mask_;
-      slots_[slot] = hash << 32 | (i + 1);
+      const uint32_t hash = HashText(set_.named[i].key);
+      size_t place = 0;
+      places_->Find(hash, [](uint32_t) { return false; }, &place);  // keys differ
+      places_->Put(place, hash, static_cast<uint32_t>(i));
     }
   }
 
@@ -66,8 +59,8 @@ class KeyIndex {
   }
 
   const ObjectSet& set_;
-  size_t next_ = 0, scans_ = 0, mask_ = 0;
-  std::vector<uint64_t> slots_;  // open addressing: hash << 32 | place + 1, 0 is free
+  size_t next_ = 0, scans_ = 0;
+  std::optional<HashSlots> places_;
 };
 
 }  // namespace

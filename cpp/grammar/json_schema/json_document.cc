@@ -36,11 +36,6 @@ uint64_t SpecialCharacters(const char* eight) {
   return below(bytes, 0x20) | below(bytes ^ (kOnes * '"'), 1) | below(bytes ^ (kOnes * '\\'), 1);
 }
 
-uint32_t HashKey(std::string_view key) {
-  const uint64_t h = MixBytes(Mix(MixSeed(), key.size()), key);
-  return static_cast<uint32_t>(h ^ h >> 32);
-}
-
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
@@ -48,7 +43,7 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 class JsonParser {
  public:
   JsonParser(std::string_view source, const Limits& limits, JsonDocument* out)
-      : source_(source), limits_(limits), out_(out), text_(out->texts_.back()), first_of_(64) {}
+      : source_(source), limits_(limits), out_(out), text_(out->texts_.back()), first_of_(32) {}
 
   Status Run();
 
@@ -98,9 +93,7 @@ class JsonParser {
   std::vector<Open> open_;
   std::vector<JsonMember> children_;  // of all open containers; keys empty in arrays
   std::string_view key_;              // of the member whose value comes next
-  // Containers that differ, by hash: open addressing, hash << 32 | id + 1, 0 is free.
-  std::vector<uint64_t> first_of_;
-  size_t different_ = 0;
+  HashSlots first_of_;                // containers that differ
 };
 
 uint32_t JsonParser::HashOf(const Node& n) const {
@@ -147,27 +140,13 @@ bool JsonParser::Same(const Node& x, const Node& y) const {
 }
 
 uint32_t JsonParser::Representative(uint32_t id) {
-  if (2 * different_ >= first_of_.size()) {
-    std::vector<uint64_t> wider(first_of_.size() * 4);
-    for (uint64_t entry : first_of_) {
-      if (entry == 0) continue;
-      size_t slot = (entry >> 32) & (wider.size() - 1);
-      while (wider[slot] != 0) slot = (slot + 1) & (wider.size() - 1);
-      wider[slot] = entry;
-    }
-    first_of_ = std::move(wider);
-  }
   const Node& node = out_->nodes_[id];
-  const uint64_t hash = HashOf(node);
-  const size_t mask = first_of_.size() - 1;
-  size_t slot = hash & mask;
-  for (; first_of_[slot] != 0; slot = (slot + 1) & mask) {
-    if (first_of_[slot] >> 32 != hash) continue;
-    const uint32_t other = static_cast<uint32_t>(first_of_[slot]) - 1;
-    if (Same(out_->nodes_[other], node)) return other;
-  }
-  first_of_[slot] = hash << 32 | (id + 1);
-  ++different_;
+  const uint32_t hash = HashOf(node);
+  size_t place = 0;
+  const auto known =
+      first_of_.Find(hash, [&](uint32_t other) { return Same(out_->nodes_[other], node); }, &place);
+  if (known.has_value()) return *known;
+  first_of_.Put(place, hash, id);
   return id;
 }
 
@@ -343,27 +322,20 @@ void JsonParser::DropRepeatedKeys(std::vector<JsonMember>* members, size_t begin
       }
     }
   } else {
-    const auto first = static_cast<uint32_t>(out_->key_slots_.size());
-    const auto mask = static_cast<uint32_t>(std::bit_ceil(2 * count) - 1);
-    out_->key_slots_.resize(first + size_t{mask} + 1);
-    uint64_t* slots = out_->key_slots_.data() + first;
+    HashSlots places(count);
     for (size_t i = 0; i < count; ++i) {
-      const uint64_t hash = HashKey(m[i].key);
-      size_t slot = hash & mask, same = kept;
-      for (; slots[slot] != 0; slot = (slot + 1) & mask) {
-        if (slots[slot] >> 32 != hash) continue;
-        const size_t other = static_cast<uint32_t>(slots[slot]) - 1;
-        if (m[other].key == m[i].key) same = other;
-        if (same < kept) break;
-      }
-      if (same < kept) {
-        m[same].value = m[i].value;
+      const uint32_t hash = HashText(m[i].key);
+      size_t place = 0;
+      const auto same =
+          places.Find(hash, [&](uint32_t other) { return m[other].key == m[i].key; }, &place);
+      if (same.has_value()) {
+        m[*same].value = m[i].value;
       } else {
+        places.Put(place, hash, static_cast<uint32_t>(kept));
         m[kept++] = m[i];
-        slots[slot] = hash << 32 | kept;
       }
     }
-    out_->key_tables_.try_emplace(static_cast<uint32_t>(out_->nodes_.size()), first, mask);
+    out_->key_places_.try_emplace(static_cast<uint32_t>(out_->nodes_.size()), std::move(places));
   }
   members->resize(begin + kept);
 }
@@ -481,13 +453,10 @@ std::optional<JsonId> JsonDocument::Find(JsonId object, std::string_view key) co
   if (!IsObject(object)) return std::nullopt;
   std::span<const JsonMember> list = members(object);
   if (list.size() > kSearchLimit) {
-    const KeyTable table = key_tables_.find(object.value)->second;
-    const uint64_t* slots = key_slots_.data() + table.first;
-    const uint64_t hash = HashKey(key);
-    for (size_t slot = hash & table.mask; slots[slot] != 0; slot = (slot + 1) & table.mask) {
-      const JsonMember& m = list[static_cast<uint32_t>(slots[slot]) - 1];
-      if (slots[slot] >> 32 == hash && m.key == key) return m.value;
-    }
+    const auto place = key_places_.find(object.value)->second.Find(HashText(key), [&](uint32_t i) {
+      return list[i].key == key;
+    });
+    if (place.has_value()) return list[*place].value;
     return std::nullopt;
   }
   for (const JsonMember& m : list) {

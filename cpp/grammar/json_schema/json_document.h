@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/hash_slots.h"
 #include "base/ids.h"
 #include "base/status.h"
 #include "grammask/limits.h"
@@ -121,14 +122,8 @@ class JsonDocument {
   std::vector<Text> texts_;
   std::vector<Node> nodes_;
   std::deque<std::string> decoded_;  // strings that had escapes
-  // Of objects that are too large to search, the members by their keys' hashes: open addressing,
-  // hash << 32 | place among the members + 1, 0 is free; a table for each.
-  struct KeyTable {
-    uint32_t first, mask;
-    KeyTable(uint32_t first, uint32_t mask) : first(first), mask(mask) {}
-  };
-  std::vector<uint64_t> key_slots_;
-  absl::flat_hash_map<uint32_t, KeyTable> key_tables_;
+  // Of objects that are too large to search, the members' places by their keys.
+  absl::flat_hash_map<uint32_t, HashSlots> key_places_;
 };
 
 }  // namespace grammask::internal
