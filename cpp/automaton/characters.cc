@@ -12,6 +12,7 @@
 #include <absl/container/inlined_vector.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "automaton/term_store.h"
@@ -220,6 +221,60 @@ TermId TermStore::Character(const CodePointSet& characters, bool json) {
   const TermId id = BuildCharacter(characters, json);
   characters_.emplace(std::move(key), id);
   return id;
+}
+
+TermId TermStore::HexDigit(uint32_t digit) {
+  TermId& known = hex_digits_[digit];
+  if (known == Nothing()) {
+    const char text = static_cast<char>('0' + digit);
+    known = digit < 10 ? Literal({&text, 1}, false) : ByteClass(HexDigits(digit, digit));
+  }
+  return known;
+}
+
+// The four digits in front of all that follows them: characters by their first digits, and few
+// terms for each. `characters`: ascending, each once.
+TermId TermStore::JsonEscapes(std::span<const AsciiRead> characters) {
+  auto digits = [](uint32_t c) {
+    return std::array{'u', '0', '0', static_cast<char>('0' + (c >> 4)),
+                      static_cast<char>('0' + (c & 15))};
+  };
+  const auto view = [](const std::array<char, 5>& text, size_t n) {
+    return std::string_view(text.data(), n);
+  };
+  const uint32_t first = characters.front().code_point;
+  if (characters.size() == 1 && !IsSimpleEscape(first)) {
+    // Mostly so, in the middle of a text.
+    TermId& known = json_escapes_[first];
+    const bool plain = (first & 15) < 10;  // all digits are read in one spelling
+    if (known == Nothing()) known = Literal(view(digits(first), plain ? 5 : 4), false);
+    const TermId to = characters[0].to;
+    return Sequence(known, plain ? to : Sequence(HexDigit(first & 15), to));
+  }
+  absl::InlinedVector<TermId, 16> all, rows, row;
+  const bool one_row = first >> 4 == characters.back().code_point >> 4;
+  for (size_t i = 0; i < characters.size(); ++i) {
+    const auto [c, to] = characters[i];
+    if (IsSimpleEscape(c)) {
+      const char escape = SimpleEscape(c);
+      all.push_back(Sequence(Literal({&escape, 1}, false), to));
+    }
+    row.push_back(Sequence(HexDigit(c & 15), to));
+    if (i + 1 < characters.size() && characters[i + 1].code_point >> 4 == c >> 4) continue;
+    const TermId head = one_row ? Literal(view(digits(c), 4), false) : HexDigit(c >> 4);
+    rows.push_back(Sequence(head, Choice(row)));
+    row.clear();
+  }
+  const TermId tree = Choice(rows);
+  all.push_back(one_row ? tree : Sequence(Literal("u00", false), tree));
+  return Choice(all);
+}
+
+TermId TermStore::JsonCharacter(uint32_t code_point) {
+  if (code_point >= json_ascii_.size()) return Character(CodePointSet::Of(code_point), true);
+  TermId& known = json_ascii_[code_point];
+  if (known == Nothing()) known = Character(CodePointSet::Of(code_point), true);
+  return known;
 }
 
 }  // namespace grammask::internal

@@ -19,6 +19,7 @@
 #include "automaton/members.h"
 #include "automaton/term_store.h"
 #include "automaton/words.h"
+#include "base/byte_overlay.h"
 #include "base/check.h"
 #include "base/utf8.h"
 
@@ -50,34 +51,6 @@ bool Disjoint(const EdgeList& sorted) {
   return true;
 }
 
-// Cuts 0..255 where any edge begins or ends and calls f(lo, hi, targets) for each piece that some
-// edge covers, in ascending order.
-template <class F>
-void Overlay(const EdgeList& edges, F&& f) {
-  bool starts[257] = {};
-  for (const ByteEdge& e : edges) {
-    starts[e.lo] = true;
-    starts[e.hi + 1] = true;
-  }
-  uint16_t piece_of[257];
-  uint16_t piece_start[258];
-  uint16_t pieces = 0;
-  for (int b = 0; b < 256; ++b) {
-    if (starts[b] || b == 0) piece_start[pieces++] = static_cast<uint16_t>(b);
-    piece_of[b] = static_cast<uint16_t>(pieces - 1);
-  }
-  piece_start[pieces] = 256;
-  std::vector<absl::InlinedVector<TermId, 4>> targets(pieces);
-  for (const ByteEdge& e : edges) {
-    for (uint16_t p = piece_of[e.lo]; p <= piece_of[e.hi]; ++p) targets[p].push_back(e.to);
-  }
-  for (uint16_t p = 0; p < pieces; ++p) {
-    if (targets[p].empty()) continue;
-    f(static_cast<uint8_t>(piece_start[p]), static_cast<uint8_t>(piece_start[p + 1] - 1),
-      targets[p]);
-  }
-}
-
 }  // namespace
 
 // Computes one expansion whose parts are already expanded. Lock held.
@@ -97,6 +70,8 @@ class Deriver {
         break;
       case TermKind::kJsonText:
         JsonText(t_.text, s_.Empty());
+        ReadAscii();
+        Determinise();
         break;
       case TermKind::kByteClass:
         s_.byte_classes_[static_cast<size_t>(t_.a)].ForEachRange(
@@ -108,6 +83,8 @@ class Deriver {
           break;
         } else if (head.kind == TermKind::kJsonText) {
           JsonText(head.text, t_.children[1]);
+          ReadAscii();
+          Determinise();
           break;
         }
         ReadHead(t_.children[0], t_.children[1]);
@@ -119,9 +96,15 @@ class Deriver {
         break;
       case TermKind::kChoice:
         for (TermId c : t_.children) {
+          if (const Term* head = s_.AsciiHead(c)) {
+            const Term& t = s_.terms_[c.value];
+            JsonText(head->text, &t == head ? s_.Empty() : t.children[1]);
+            continue;
+          }
           Append(c, s_.Empty());
           MergeSpelling(c);
         }
+        ReadAscii();
         Determinise();
         break;
       case TermKind::kRepeat:
@@ -167,15 +150,32 @@ class Deriver {
     bytes_.push_back({static_cast<uint8_t>(byte), static_cast<uint8_t>(byte), to});
   }
 
-  // The first character of a decoded text, raw or escaped, then the rest of it, then `after`.
+  // The first character of a decoded text, raw or escaped, then the rest of it, then `after`. ASCII
+  // is left to ReadAscii().
   void JsonText(std::string_view text, TermId after) {
     const DecodedChar c = DecodeUtf8(text, 0).value_or(DecodedChar{0, 1});
     after = s_.Sequence(s_.Literal(text.substr(static_cast<size_t>(c.length)), true), after);
-    const TermId one = s_.Character(CodePointSet::Of(c.code_point), true);
-    for (const ByteEdge& e : s_.ExpandLocked(one).bytes) {
+    if (c.code_point < 0x80) {
+      ascii_.push_back({static_cast<uint8_t>(c.code_point), after});
+      return;
+    }
+    for (const ByteEdge& e : s_.ExpandLocked(s_.JsonCharacter(c.code_point)).bytes) {
       bytes_.push_back({e.lo, e.hi, s_.Sequence(e.to, after)});
     }
-    spelled_ = bytes_.size() > 1;
+    spelled_ = true;
+  }
+
+  // All characters of ascii_ at once, as their other spellings all begin with the same bytes.
+  void ReadAscii() {
+    if (ascii_.empty()) return;
+    MergeEqual(&ascii_, &AsciiRead::code_point);
+    for (const AsciiRead& c : ascii_) {
+      const bool raw = c.code_point >= 0x20 && c.code_point != '"' && c.code_point != '\\';
+      if (raw) bytes_.push_back({c.code_point, c.code_point, c.to});
+      spelled_ |= raw;
+      escapes_ |= !raw;
+    }
+    bytes_.push_back({'\\', '\\', s_.JsonEscapes(ascii_)});
   }
 
   // The readings of `part`, each followed by `rest`.
@@ -199,8 +199,12 @@ class Deriver {
     const Term& head = s_.terms_[id.value];
     if (head.kind == TermKind::kRepeat) {
       id = head.children[0];
-      const int64_t most = head.b == kUnbounded ? kUnbounded : head.b - 1;
-      rest = s_.Sequence(s_.Repeat(id, std::max<int64_t>(head.a - 1, 0), most), rest);
+      if (head.a == 0 && head.b == kUnbounded) {
+        rest = id_;  // after one round all is as it was
+      } else {
+        const int64_t most = head.b == kUnbounded ? kUnbounded : head.b - 1;
+        rest = s_.Sequence(s_.Repeat(id, std::max<int64_t>(head.a - 1, 0), most), rest);
+      }
     }
     Append(id, rest);
     MergeSpelling(id);
@@ -220,11 +224,12 @@ class Deriver {
     std::sort(bytes_.begin(), bytes_.end(),
               [](const ByteEdge& x, const ByteEdge& y) { return x.lo < y.lo; });
     if (!Disjoint(bytes_)) {
-      EdgeList merged;
-      Overlay(bytes_, [&](uint8_t lo, uint8_t hi, std::span<const TermId> targets) {
-        merged.push_back({lo, hi, s_.Choice(targets)});
+      ByteOverlay<TermId> overlay;
+      for (const ByteEdge& e : bytes_) overlay.Add(e.lo, e.hi, e.to);
+      bytes_.clear();
+      overlay.ForEach([&](uint8_t lo, uint8_t hi, std::span<const TermId> targets) {
+        bytes_.push_back({lo, hi, targets.size() == 1 ? targets[0] : s_.Choice(targets)});
       });
-      bytes_ = std::move(merged);
     }
     MergeEqual(&calls_, &CallEdge::proc);
     MergeEqual(&tokens_, &TokenEdge::tokens);
@@ -233,8 +238,8 @@ class Deriver {
   template <class List, class Label>
   void MergeEqual(List* list, Label label) {
     if (list->size() < 2) return;
-    std::stable_sort(list->begin(), list->end(),
-                     [&](const auto& x, const auto& y) { return x.*label < y.*label; });
+    std::sort(list->begin(), list->end(),
+              [&](const auto& x, const auto& y) { return x.*label < y.*label; });
     size_t n = 0;
     for (size_t i = 0; i < list->size();) {
       absl::InlinedVector<TermId, 4> targets;
@@ -355,12 +360,20 @@ class Deriver {
   const Term& t_;
   const bool raw_;
   EdgeList bytes_;
+  absl::InlinedVector<AsciiRead, 8> ascii_;  // first characters of texts
   CallList calls_;
   TokenList tokens_;
   bool spelled_ = false;             // some part reads a backslash as another spelling
   bool escapes_ = false;             // some part reads it in its own right
   const Expansion* same_ = nullptr;  // the result, where there is such a one already
 };
+
+const Term* TermStore::AsciiHead(TermId id) const {
+  const Term* t = &terms_[id.value];
+  if (t->kind == TermKind::kSequence) t = &terms_[t->children[0].value];
+  const bool ascii = t->kind == TermKind::kJsonText && static_cast<uint8_t>(t->text[0]) < 0x80;
+  return ascii ? t : nullptr;
+}
 
 const Expansion* TermStore::Derive(TermId id, bool raw) { return Deriver(*this, id, raw).Run(); }
 
@@ -389,7 +402,9 @@ const Expansion& TermStore::ExpandLocked(TermId id) {
       }
       if (head.nullable) need(t.children[1]);
     } else {
-      for (TermId part : t.children) need(part);
+      for (TermId part : t.children) {
+        if (t.kind != TermKind::kChoice || AsciiHead(part) == nullptr) need(part);
+      }
     }
     if (todo.size() > before) continue;
     todo.pop_back();

@@ -91,12 +91,22 @@ uint64_t TermStore::ShortestSpelling(std::string_view text, bool json) {
 }
 
 struct TermStore::Key {
+  static constexpr uint32_t kNeighbours = 16;
+
   TermKind kind;
   std::span<const TermId> children = {};
   std::string_view text = {};
   int64_t a = 0, b = 0;
 
+  // Sequences with the same rest and heads made one after another are neighbours in the table, as
+  // the edges of a state ask for all of them at once: two cache lines instead of one for each.
   uint32_t Hash() const {
+    if (kind == TermKind::kSequence) {
+      const uint64_t h = Mix(Mix(static_cast<uint64_t>(kind) + 1, static_cast<uint64_t>(b)),
+                             static_cast<uint64_t>(a) / kNeighbours);
+      return (static_cast<uint32_t>(h ^ (h >> 32)) & ~(kNeighbours - 1)) |
+             (static_cast<uint32_t>(a) & (kNeighbours - 1));
+    }
     uint64_t h = Mix(static_cast<uint64_t>(kind) + 1,
                      static_cast<uint64_t>(a) * 31 + static_cast<uint64_t>(b));
     for (TermId c : children) h = Mix(h, c.value);

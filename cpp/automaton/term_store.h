@@ -67,6 +67,11 @@ struct CallEdge {
   ProcId proc;
   TermId to;
 };
+// An ASCII character of a JSON string is read, in any spelling, and leads to the state `to`.
+struct AsciiRead {
+  uint8_t code_point;
+  TermId to;
+};
 // One token of `tokens` (an index of token_set()) leads to the state `to`.
 struct TokenEdge {
   uint32_t tokens;
@@ -167,6 +172,10 @@ class TermStore {
   size_t MemberWords(TermId members) const;  // words of `seen` of such a state. Lock.
   // One character of the set, in UTF-8 or in any JSON spelling; remembered per set.
   TermId Character(const CodePointSet& characters, bool json);
+  // One character of a JSON string, in any spelling.
+  TermId JsonCharacter(uint32_t code_point);
+  // What follows the backslash of another spelling of one of these, then what is after it.
+  TermId JsonEscapes(std::span<const AsciiRead> characters);
 
   // A new procedure; its body may be set later, but before any state that calls it is expanded.
   ProcId AddProc(bool nullable, uint64_t min_length);
@@ -308,6 +317,7 @@ class TermStore {
   const Expansion* Derive(TermId id, bool raw);
   const Expansion* RawExpansion(TermId id);
   TermId HexTerm(std::span<const std::pair<uint32_t, uint32_t>> ranges, int digits);
+  TermId HexDigit(uint32_t digit);  // in either case
   TermId BuildCharacter(const CodePointSet& characters, bool json);
   TermId Utf8Term(const CodePointSet& characters);
   TermId MakeFar(TermId id);
@@ -316,6 +326,8 @@ class TermStore {
   TermId WithRepeat(TermId id, const Term& counted, int64_t min);
   TermId WithoutBounds(TermId id, int64_t least, bool rest, int depth, int64_t* bound);
   bool Includes(TermId whole, TermId part);
+  // The text of a JSON string that `id` begins with, where its first character is ASCII, or null.
+  const Term* AsciiHead(TermId id) const;
   void Grow(Shard* shard);
 
   const Limits limits_;
@@ -342,6 +354,9 @@ class TermStore {
   absl::flat_hash_map<std::pair<uint64_t, uint32_t>, uint32_t> multiple_ids_;
   absl::flat_hash_map<std::pair<bool, std::vector<TokenId>>, uint32_t> token_set_ids_;
   absl::flat_hash_map<std::vector<uint32_t>, TermId> characters_;
+  std::array<TermId, 128> json_ascii_{};    // JsonCharacter(), once asked for
+  std::array<TermId, 128> json_escapes_{};  // the literal that JsonEscapes() of one begins with
+  std::array<TermId, 16> hex_digits_{};
   absl::flat_hash_map<uint32_t, ProcId> procs_by_body_;
   absl::flat_hash_map<uint32_t, ProcId> capturing_by_body_;
   // Lazy procedures by their programs, with the program's hash.

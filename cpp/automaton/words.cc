@@ -119,8 +119,7 @@ void WordTable::Read(const Term& term, absl::InlinedVector<ByteEdge, 16>* edges,
       return;
     }
     bool raw = false;
-    for (const ByteEdge& e :
-         s_.ExpandLocked(s_.Character(CodePointSet::Of(g.code_point), true)).bytes) {
+    for (const ByteEdge& e : s_.ExpandLocked(s_.JsonCharacter(g.code_point)).bytes) {
       if (e.lo == '\\') continue;
       raw = true;
       edges->push_back({e.lo, e.hi, s_.Sequence(e.to, to)});
@@ -135,16 +134,23 @@ void WordTable::Read(const Term& term, absl::InlinedVector<ByteEdge, 16>* edges,
 }
 
 void WordTable::ReadEscaped(const State& s, absl::InlinedVector<ByteEdge, 16>* edges) {
+  absl::InlinedVector<AsciiRead, 16> ascii;
   ForEachGroup(s, [&](const Group& g) {
     const TermId to = At({s.list, s.offset + g.bytes, g.first, g.last});
-    for (const ByteEdge& e :
-         s_.ExpandLocked(s_.Character(CodePointSet::Of(g.code_point), true)).bytes) {
+    if (g.code_point < 0x80) {
+      ascii.push_back({static_cast<uint8_t>(g.code_point), to});
+      return;
+    }
+    for (const ByteEdge& e : s_.ExpandLocked(s_.JsonCharacter(g.code_point)).bytes) {
       if (e.lo != '\\') continue;
       for (const ByteEdge& after : s_.ExpandLocked(e.to).bytes) {
         edges->push_back({after.lo, after.hi, s_.Sequence(after.to, to)});
       }
     }
   });
+  if (ascii.empty()) return;
+  const auto escapes = s_.ExpandLocked(s_.JsonEscapes(ascii)).bytes;
+  edges->insert(edges->end(), escapes.begin(), escapes.end());
 }
 
 bool WordTable::Nullable(const Term& term) const {

@@ -15,6 +15,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/huge_pages.h"
+
 namespace grammask::internal {
 
 // A bump allocator for trivially destructible values. Not thread-safe.
@@ -39,13 +41,17 @@ class BumpArena {
   size_t bytes() const { return bytes_; }
 
  private:
+  // The first blocks' size. Later ones are an eighth of what there is, up to a huge page.
   static constexpr size_t kBlock = size_t{1} << 16;
+  struct Free {
+    void operator()(std::byte* block) const { std::free(block); }
+  };
 
   void* AllocateBytes(size_t size, size_t align) {
     size_t start = (used_ + align - 1) & ~(align - 1);
     if (blocks_.empty() || start + size > capacity_) {
-      capacity_ = std::max(kBlock, size);
-      blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(capacity_));
+      capacity_ = std::max(std::clamp(std::bit_floor(bytes_ / 8 + 1), kBlock, kHugePage), size);
+      blocks_.emplace_back(static_cast<std::byte*>(AllocateTable(capacity_)));
       bytes_ += capacity_;
       start = 0;
     }
@@ -53,7 +59,7 @@ class BumpArena {
     return blocks_.back().get() + start;
   }
 
-  std::vector<std::unique_ptr<std::byte[]>> blocks_;
+  std::vector<std::unique_ptr<std::byte[], Free>> blocks_;
   size_t used_ = 0, capacity_ = 0, bytes_ = 0;
 };
 
@@ -84,8 +90,7 @@ class StableVector {
     T* block = blocks_[at.block].load(std::memory_order_relaxed);
     if (block == nullptr) {
       // NOLINTNEXTLINE(bugprone-sizeof-expression): T may be a pointer
-      block = static_cast<T*>(std::malloc(sizeof(T) << (kLogFirst + std::max(at.block - 1, 0))));
-      if (block == nullptr) throw std::bad_alloc();
+      block = static_cast<T*>(AllocateTable(sizeof(T) << (kLogFirst + std::max(at.block - 1, 0))));
       blocks_[at.block].store(block, std::memory_order_release);
     }
     ++size_;

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/huge_pages.h"
+
 namespace grammask::internal {
 
 // Open addressing. A slot is hash << 32 | number + 1, or 0 where it is free: the hash is kept, so
@@ -48,8 +50,10 @@ class HashSlots {
   size_t memory_bytes() const { return slots_.capacity() * sizeof(uint64_t); }
 
  private:
+  using Slots = std::vector<uint64_t, TableAllocator<uint64_t>>;
+
   void Grow() {
-    std::vector<uint64_t> bigger(2 * slots_.size());
+    Slots bigger(2 * slots_.size());
     const size_t mask = bigger.size() - 1;
     for (uint64_t slot : slots_) {
       if (slot == 0) continue;
@@ -60,7 +64,7 @@ class HashSlots {
     slots_ = std::move(bigger);
   }
 
-  std::vector<uint64_t> slots_;
+  Slots slots_;
   size_t used_ = 0;
 };
 

@@ -5,17 +5,36 @@
 // and found by content 3 us at 128,000 tokens. Tests: tests/mask/bitmap_store_test.cc.
 #include "mask/bitmap_store.h"
 
-#include <absl/hash/hash.h>
-
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string_view>
+
+#include "base/mix.h"
 
 namespace grammask::internal {
 namespace {
 
 constexpr size_t kMaxKeyRuns = 64;  // over which the key would not be short
 constexpr size_t kKeyOverhead = 64;
+
+// In four lanes, as each step of one waits for the step before.
+uint64_t HashContent(std::string_view content) {
+  std::array<uint64_t, 4> lanes;
+  lanes.fill(MixSeed());
+  const char* p = content.data();
+  size_t left = content.size();
+  for (; left >= sizeof lanes; left -= sizeof lanes) {
+    for (uint64_t& lane : lanes) {
+      uint64_t word;
+      std::memcpy(&word, p, sizeof word);
+      lane = Mix(lane, word);
+      p += sizeof word;
+    }
+  }
+  const uint64_t joined = Mix(Mix(lanes[0], lanes[1]), Mix(lanes[2], lanes[3]));
+  return MixBytes(joined, {p, left});
+}
 
 }  // namespace
 
@@ -77,7 +96,7 @@ std::span<const TokenId> BitmapStore::List(std::span<const TokenId> tokens) {
 
 const uint32_t* BitmapStore::InternLocked(const std::vector<uint32_t>& bitmap) {
   const std::string_view content(reinterpret_cast<const char*>(bitmap.data()), words_ * 4);
-  auto& same = by_hash_[absl::HashOf(content)];
+  auto& same = by_hash_[HashContent(content)];
   for (const uint32_t* known : same) {
     if (std::memcmp(known, bitmap.data(), words_ * 4) == 0) return known;
   }

@@ -86,8 +86,8 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
   uint64_t reach = 0, completion = 0;
   uint16_t deepest = 0;
   auto accept = [&](uint32_t first, uint32_t end) {
-    if (first == end) return;
-    draft->accepted.insert(draft->accepted.end(), tokens.begin() + first, tokens.begin() + end);
+    // Mostly none or one.
+    for (uint32_t t = first; t < end; ++t) draft->accepted.push_back(tokens[t]);
   };
   auto visit = [&](uint32_t i, const WalkPlace& at) {
     const TrieNode& node = nodes[i];

@@ -19,11 +19,13 @@
 
 #include <absl/container/flat_hash_set.h>
 #include <absl/container/inlined_vector.h>
+#include <absl/types/span.h>
 
 #include <algorithm>
 #include <charconv>
 #include <utility>
 
+#include "base/byte_overlay.h"
 #include "base/check.h"
 
 namespace grammask::internal {
@@ -416,47 +418,32 @@ const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
   }
   // Bytes between two neighbouring ends of edges behave alike; pieces with the same moves are one
   // class.
-  bool starts[257] = {};
-  for (const Item& item : items) {
-    for (const ByteEdge& e : terms_.ExpandLocked(item.term).bytes) {
-      starts[e.lo] = true;
-      starts[e.hi + 1] = true;
-    }
-  }
-  uint16_t piece_of[256];
-  uint8_t first_of[257];
-  uint16_t pieces = 0;
-  for (int b = 0; b < 256; ++b) {
-    if (starts[b] || b == 0) first_of[pieces++] = static_cast<uint8_t>(b);
-    piece_of[b] = static_cast<uint16_t>(pieces - 1);
-  }
-  using Moves = absl::InlinedVector<uint64_t, 4>;
-  std::vector<Moves> moves(pieces);
+  ByteOverlay<uint64_t> overlay;
   for (uint32_t i = 0; i < items.size(); ++i) {
     for (const ByteEdge& e : terms_.ExpandLocked(items[i].term).bytes) {
-      for (uint16_t p = piece_of[e.lo]; p <= piece_of[e.hi]; ++p) {
-        moves[p].push_back(uint64_t{i} << 32 | e.to.value);
+      overlay.Add(e.lo, e.hi, uint64_t{i} << 32 | e.to.value);
+    }
+  }
+  // The moves of each class: by search while there are few, else by hash.
+  using Moves = std::span<const uint64_t>;
+  absl::InlinedVector<Moves, 16> known;
+  absl::flat_hash_map<absl::Span<const uint64_t>, size_t> by_hash;  // once there are many
+  overlay.ForEach([&](uint8_t lo, uint8_t hi, Moves moves) {
+    size_t c = known.size();
+    if (!by_hash.empty()) {
+      c = by_hash.try_emplace(moves, c).first->second;
+    } else {
+      const auto same = [&](Moves other) { return std::ranges::equal(other, moves); };
+      c = static_cast<size_t>(std::ranges::find_if(known, same) - known.begin());
+    }
+    if (c == known.size()) {
+      known.push_back(moves);
+      if (by_hash.empty() && known.size() > kLinearSearch * 2) {
+        for (size_t i = 0; i < known.size(); ++i) by_hash.emplace(known[i], i);
       }
     }
-  }
-  // Of each class the first piece: by search while there are few, else by hash.
-  absl::InlinedVector<uint16_t, 16> first;
-  absl::flat_hash_map<Moves, size_t> by_hash;
-  size_t count = 0;
-  for (uint16_t p = 0; p < pieces; ++p) {
-    if (moves[p].empty()) continue;
-    size_t c = count + 1;
-    if (pieces > kLinearSearch * 2) {
-      c = by_hash.try_emplace(moves[p], c).first->second;
-    } else {
-      const auto it = std::ranges::find_if(first, [&](uint16_t f) { return moves[f] == moves[p]; });
-      c = static_cast<size_t>(it - first.begin()) + 1;
-      if (it == first.end()) first.push_back(p);
-    }
-    count = std::max(count, c);
-    const int end = p + 1 == pieces ? 256 : first_of[p + 1];
-    add(first_of[p], static_cast<uint8_t>(end - 1), c);
-  }
+    add(lo, hi, c + 1);
+  });
   return InternClasses(runs);
 }
 

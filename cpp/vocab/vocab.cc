@@ -84,8 +84,8 @@ struct Strings {
 
 // Turns texts into bytes, settles which ids are special, which text, and which have names, lays the
 // trie, and packs all of it. `stops` is sorted; all ids are in range.
-std::vector<std::byte> MakeImage(std::vector<std::string> tokens, std::vector<TokenId> stops,
-                                 std::vector<TokenId> special, const VocabOptions& options) {
+VocabImage MakeImage(std::vector<std::string> tokens, std::vector<TokenId> stops,
+                     std::vector<TokenId> special, const VocabOptions& options) {
   VocabTables tables;
   tables.type = options.type;
   tables.add_prefix_space = options.add_prefix_space;
@@ -149,7 +149,7 @@ StatusOr<std::shared_ptr<const Vocab>> Vocab::Create(std::vector<std::string> en
   std::vector<TokenId> stops =
       options.stop_token_ids ? *options.stop_token_ids : DetectStopTokens(encoded, special);
   SortUnique(&stops);
-  auto image = std::make_shared<const std::vector<std::byte>>(
+  auto image = std::make_shared<const VocabImage>(
       MakeImage(std::move(encoded), std::move(stops), std::move(special), options));
   std::shared_ptr<Vocab> vocab(new Vocab());
   vocab->Attach(*image, image);

@@ -209,7 +209,7 @@ Status CheckHeader(std::span<const std::byte> image) {
 
 }  // namespace
 
-std::vector<std::byte> MakeVocabImage(const VocabTables& tables) {
+VocabImage MakeVocabImage(const VocabTables& tables) {
   Header h;
   h.type = static_cast<uint32_t>(tables.type);
   h.add_prefix_space = tables.add_prefix_space ? 1 : 0;
@@ -224,7 +224,7 @@ std::vector<std::byte> MakeVocabImage(const VocabTables& tables) {
   h.name_bytes = static_cast<uint32_t>(tables.names.text.size());
   VocabTables copy = tables;
   h.size = LayOut(h, &copy, [](uint64_t, const auto&, size_t) {});
-  std::vector<std::byte> image(h.size);
+  VocabImage image(h.size);
   std::memcpy(image.data(), static_cast<const void*>(&h), sizeof(h));
   LayOut(h, &copy, [&](uint64_t at, const auto& span, size_t) {
     if (!span.empty()) std::memcpy(image.data() + at, span.data(), span.size_bytes());

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/huge_pages.h"
 #include "base/ids.h"
 #include "base/status.h"
 #include "grammask/vocab_type.h"
@@ -45,7 +46,8 @@ struct VocabTables {
 };
 
 // One block that holds a copy of the tables.
-std::vector<std::byte> MakeVocabImage(const VocabTables& tables);
+using VocabImage = std::vector<std::byte, TableAllocator<std::byte>>;
+VocabImage MakeVocabImage(const VocabTables& tables);
 // The tables in a block that MakeVocabImage made, unchecked. They point into it.
 VocabTables ViewVocabImage(std::span<const std::byte> image);
 // Writes the checksum into a block, which CheckVocabImage wants.
