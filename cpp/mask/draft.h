@@ -2,8 +2,10 @@
 #ifndef GRAMMASK_MASK_DRAFT_H_
 #define GRAMMASK_MASK_DRAFT_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -18,7 +20,8 @@ struct MaskCache::Draft {
   std::vector<TokenId> accepted;
   std::vector<TokenRun> runs;  // accepted as well; ascending
   const uint32_t* slice = nullptr;
-  std::vector<uint32_t> escapes;                               // nodes of the vocabulary's trie
+  const uint32_t* base = nullptr;  // a bitmap of others that are accepted
+  std::vector<uint32_t> escapes;   // nodes of the vocabulary's trie
   std::vector<std::pair<std::string_view, TokenId>> residues;  // of slices' other tokens
   uint64_t reach = UINT64_MAX;                                 // see Level1
   uint64_t completion = UINT64_MAX;
@@ -31,13 +34,75 @@ struct MaskCache::Draft {
   void Clear() {
     accepted.clear();
     runs.clear();
-    slice = nullptr;
+    slice = base = nullptr;
     escapes.clear();
     residues.clear();
     reach = completion = others_reach = UINT64_MAX;
     deepest = 0;
     made = nullptr;
   }
+};
+
+// Gathers in a draft what walks of a trie meet, see WalkCalls.
+class MaskCache::Gatherer {
+ public:
+  // Of the trie; `alphabets`: null where there are none.
+  Gatherer(std::span<const TrieNode> nodes, std::span<const TokenId> tokens,
+           const TrieAlphabets* alphabets, Draft* draft)
+      : nodes_(nodes), tokens_(tokens), alphabets_(alphabets), draft_(*draft) {}
+
+  void Visit(uint32_t i, const WalkPlace& at) {
+    const TrieNode& node = nodes_[i];
+    const uint32_t tokens_end = nodes_[i + 1].tokens;
+    const bool escapes = at.escaping && !node.leaf;
+    if (escapes) draft_.escapes.push_back(i);
+    if (escapes || node.tokens < tokens_end) deepest = std::max(deepest, node.depth);
+    reach = std::max(reach, node.depth + at.completion);
+    completion = std::max(completion, at.completion);
+    Accept(node.tokens, tokens_end);
+  }
+  // All below is accepted inside, so that it does not matter where else it might end.
+  void Whole(uint32_t i, const WalkPlace& at) {
+    const uint32_t first = nodes_[i].tokens, end = nodes_[nodes_[i].end].tokens;
+    if (end - first < kMinRun) {
+      Accept(first, end);
+    } else {
+      draft_.runs.push_back({first, end});
+    }
+    const uint64_t rest_of_character = alphabets_->below(i).leads != 0 ? 3 : 0;
+    reach = std::max(reach, alphabets_->deepest(i) + at.completion + rest_of_character);
+    completion = std::max(completion, at.completion + rest_of_character);
+  }
+  void Inside(uint32_t i, uint64_t rest) {
+    Accept(nodes_[i].tokens, nodes_[i + 1].tokens);
+    if (nodes_[i].tokens < nodes_[i + 1].tokens) deepest = std::max(deepest, nodes_[i].depth);
+    reach = std::max(reach, nodes_[i].depth + rest);
+    completion = std::max(completion, rest);
+  }
+  // Walks what lies at and below node i, which leads to `state`.
+  void WalkFrom(SetTable* sets, uint32_t i, TermId state) {
+    WalkFromState(
+        sets, &draft_.scratch, nodes_, alphabets_, i, state,
+        [this](uint32_t k, const WalkPlace& at) { Visit(k, at); },
+        [this](uint32_t k, const WalkPlace& at) { Whole(k, at); },
+        [this](uint32_t k, uint64_t rest) { Inside(k, rest); });
+  }
+
+  uint64_t reach = 0, completion = 0;  // see Level1
+  uint16_t deepest = 0;                // node at which a token ends or escapes
+
+ private:
+  static constexpr uint32_t kMinRun = 8;  // tokens below a node that are a run, not so many
+
+  void Accept(uint32_t first, uint32_t end) {
+    // Mostly none or one.
+    for (uint32_t t = first; t < end; ++t) draft_.accepted.push_back(tokens_[t]);
+  }
+
+  const std::span<const TrieNode> nodes_;
+  const std::span<const TokenId> tokens_;
+  const TrieAlphabets* const alphabets_;
+  Draft& draft_;
 };
 
 // A draft for as long as this lives: one that is kept, or else a new one. To make one takes longer

@@ -25,7 +25,6 @@
 namespace grammask::internal {
 namespace {
 
-constexpr uint32_t kMinRun = 8;       // tokens below a node that are a run rather than so many
 constexpr size_t kMinRunTokens = 64;  // tokens of runs that are worth a bitmap
 constexpr uint32_t kReference = 256;  // tokens below a node over which it is not spelled out
 constexpr int kWideLoop = 120;        // first bytes of a class that makes its slice worth having
@@ -73,6 +72,7 @@ const Level1* MaskCache::Make(TermId state) {
     }
   }
   if (const Level1* made = FromOtherBounds(state)) return made;
+  if (const Level1* made = FromHead(state)) return made;
   const DraftLease draft(&drafts_);
   WalkState(state, &*draft);
   return Store(&*draft);
@@ -83,51 +83,16 @@ const Level1* MaskCache::Make(TermId state) {
 template <class RootChild>
 void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
                      std::span<const TokenId> tokens, RootChild&& root_child, Draft* draft) {
-  uint64_t reach = 0, completion = 0;
-  uint16_t deepest = 0;
-  auto accept = [&](uint32_t first, uint32_t end) {
-    // Mostly none or one.
-    for (uint32_t t = first; t < end; ++t) draft->accepted.push_back(tokens[t]);
-  };
-  auto visit = [&](uint32_t i, const WalkPlace& at) {
-    const TrieNode& node = nodes[i];
-    const uint32_t tokens_end = nodes[i + 1].tokens;
-    const bool escapes = at.escaping && !node.leaf;
-    if (escapes) draft->escapes.push_back(i);
-    if (escapes || node.tokens < tokens_end) deepest = std::max(deepest, node.depth);
-    reach = std::max(reach, node.depth + at.completion);
-    completion = std::max(completion, at.completion);
-    accept(node.tokens, tokens_end);
-  };
-  // All below is accepted inside, so that it does not matter where else it might end.
-  auto whole = [&](uint32_t i, const WalkPlace& at) {
-    const uint32_t first = nodes[i].tokens, end = nodes[nodes[i].end].tokens;
-    if (end - first < kMinRun) {
-      accept(first, end);
-    } else {
-      draft->runs.push_back({first, end});
-    }
-    const uint64_t rest_of_character = alphabets->below(i).leads != 0 ? 3 : 0;
-    reach = std::max(reach, alphabets->deepest(i) + at.completion + rest_of_character);
-    completion = std::max(completion, at.completion + rest_of_character);
-  };
-  auto inside = [&](uint32_t i, uint64_t rest) {
-    accept(nodes[i].tokens, nodes[i + 1].tokens);
-    if (nodes[i].tokens < nodes[i + 1].tokens) deepest = std::max(deepest, nodes[i].depth);
-    reach = std::max(reach, nodes[i].depth + rest);
-    completion = std::max(completion, rest);
-  };
+  Gatherer gatherer(nodes, tokens, alphabets, draft);
   for (const ByteEdge& edge : terms_.Expand(state).bytes) {
     for (int b = edge.lo; b <= edge.hi; ++b) {
       const uint32_t child = root_child(static_cast<uint8_t>(b));
-      if (child == 0) continue;
-      WalkFromState(&sets_, &draft->scratch, nodes, alphabets, child, edge.to, visit, whole,
-                    inside);
+      if (child != 0) gatherer.WalkFrom(&sets_, child, edge.to);
     }
   }
-  draft->reach = reach;
-  draft->completion = completion;
-  draft->deepest = deepest;
+  draft->reach = gatherer.reach;
+  draft->completion = gatherer.completion;
+  draft->deepest = gatherer.deepest;
 }
 
 void MaskCache::WalkState(TermId state, Draft* draft) {
@@ -324,6 +289,7 @@ const Level1* MaskCache::Store(Draft* draft) {
   result.others_reach = draft->others_reach;
   std::vector<const uint32_t*> bitmaps;
   if (draft->slice != nullptr) bitmaps.push_back(draft->slice);
+  if (draft->base != nullptr) bitmaps.push_back(draft->base);
   size_t run_tokens = 0;
   for (const TokenRun& run : draft->runs) run_tokens += run.last - run.first;
   if (run_tokens >= kMinRunTokens) {

@@ -114,6 +114,7 @@ class MaskCache {
   static constexpr size_t kMaxList = 1024;  // tokens over which a bitmap is smaller and faster
   struct Draft;
   class DraftLease;
+  class Gatherer;
   // Drafts kept for the next masks, for a thread that makes one while it makes another.
   struct DraftPool {
     std::atomic<Draft*> slots[2] = {};
@@ -135,6 +136,8 @@ class MaskCache {
   const Level1* FromWider(TermId state, TermId wider, uint64_t same, size_t most);
   bool FindRefused(TermId state, TermId wider, uint64_t same, size_t most,
                    std::vector<TokenRun>* refused, uint64_t* reach);
+  const Level1* FromHead(TermId state);
+  const Level1* Joined(const Level1& head, TermId tail);
   Slice* SliceFor(TermId x);
   const Level1* Store(Draft* draft);
   const Level1* Keep(const Level1& made);
@@ -159,12 +162,13 @@ class MaskCache {
   SetTable& sets_;
   TermStore& terms_;
   const size_t words_;
-  std::mutex mutex_;  // memory_, tries_, residual_ids_, left_over_
+  std::mutex mutex_;  // memory_, tries_, residual_ids_, left_over_, heads_
   BumpArena memory_;
   BitmapStore bitmaps_;
   std::vector<std::unique_ptr<const TokenTrie>> tries_;
   absl::flat_hash_map<std::vector<uint64_t>, const TokenTrie*> residual_ids_;
   absl::flat_hash_map<std::pair<const Level1*, uint32_t>, const TokenMask*> left_over_;
+  absl::flat_hash_set<uint64_t> heads_;  // met once: value << 4 | elements in front of it
   const std::shared_ptr<SliceStore> slice_store_;
   std::mutex slice_mutex_;
   absl::flat_hash_map<uint32_t, std::shared_ptr<Slice>> slices_;  // by x; null for none

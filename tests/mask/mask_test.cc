@@ -513,6 +513,56 @@ TEST(Mask, OneItemOfSeveralThatLoops) {
   }
 }
 
+// A value after the same beginning, and then another rest each time: these masks are put together
+// of one for the value and what its tokens leave over.
+TEST(Mask, ValuesMetBefore) {
+  std::vector<std::string> tokens = SpacedWords();
+  std::vector<std::string> texts = {""};
+  for (size_t i = 0; i < texts.size() && texts[i].size() < 4; ++i) {
+    for (const char* letter : {"a", "b", " ", "."}) texts.push_back(texts[i] + letter);
+  }
+  tokens.insert(tokens.end(), texts.begin() + 1, texts.end());
+  const auto vocab = MakeVocab(tokens);
+  std::mt19937 random(17);
+  for (int round = 0; round < 40; ++round) {
+    MaskWorld w(vocab);
+    GrammarBuilder b;
+    const RuleId word = b.AddRule("word"), nested = b.AddRule("nested"), root = b.AddRule("root");
+    auto text = [&] {
+      std::string out;
+      for (size_t n = 1 + random() % 3; n > 0; --n) out += "ab a"[random() % 4];
+      return b.Bytes(out);
+    };
+    const NodeId letter =
+        b.Class(CodePointSet{{'a', round % 2 == 0 ? uint32_t{'b'} : uint32_t{'z'}}});
+    b.SetBody(word, b.Sequence({b.Repeat(letter, round % 3, kUnbounded), b.Star(b.Bytes(" "))}));
+    b.SetBody(nested, b.Choice({text(), text(), b.Sequence({text(), b.Rule(nested), text()})}));
+    const NodeId values[] = {b.Rule(word), b.Rule(nested), b.Choice({text(), text(), text()}),
+                             b.Choice({text(), b.Star(b.Bytes("ab")), b.Bytes("")})};
+    const NodeId space = b.Star(b.Bytes(" "));
+    const NodeId before[] = {space, b.Bytes("a"), b.Sequence({b.Bytes("b"), space}), b.Bytes("")};
+    std::vector<NodeId> all;
+    for (char name = '0'; name <= '9'; ++name) {
+      const NodeId tails[] = {text(), b.Star(text()), b.Optional(text()), b.Rule(word),
+                              b.Sequence({b.Optional(text()), b.Rule(nested)})};
+      all.push_back(b.Sequence({b.Bytes(std::string(1, name)), before[random() % 4],
+                                values[random() % 4], tails[random() % 5], b.Bytes(".")}));
+    }
+    b.SetBody(root, b.Choice(all));
+    const SetId start = w.Start(*b.Finish(root));
+    for (char name = '0'; name <= '9'; ++name) {
+      SetId set = w.sets().Run(start, std::string(1, name));
+      for (int step = 0; step < 4 && set != SetTable::Dead(); ++step) {
+        w.Check(set, "round " + std::to_string(round) + " after " + name);
+        if (HasFatalFailure()) return;
+        const auto allowed = AllowedByTrying(&w.sets(), w.vocab(), set);
+        if (allowed.empty()) break;
+        set = w.sets().Run(set, w.vocab().bytes(allowed[random() % allowed.size()]));
+      }
+    }
+  }
+}
+
 TEST(Mask, ResiduesThroughSeveralLevels) {
   std::vector<std::string> tokens = LetterTokens();
   for (const char* t :
