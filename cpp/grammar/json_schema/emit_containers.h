@@ -54,8 +54,7 @@ class ObjectEmitter {
   GrammarBuilder& builder_;
   const ObjectSet& set_;
   int depth_;
-  NodeId comma_, end_;
-  NodeId quote_, comma_quote_, quote_colon_;  // around keys
+  NodeId comma_, comma_quote_, end_;
   std::vector<Member> members_;
   int64_t required_ = 0;
   NodeId extra_;  // any extra member; Nothing where there are none

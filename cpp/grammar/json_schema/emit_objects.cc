@@ -87,10 +87,8 @@ ObjectEmitter::ObjectEmitter(SchemaEmitter* emitter, const ObjectSet& set, int d
       set_(set),
       depth_(depth),
       comma_(e_.layout_.Comma(depth + 1)),
+      comma_quote_(e_.layout_.CommaQuote(depth + 1)),
       end_(e_.layout_.Close('}', depth)),
-      quote_(builder_.Bytes("\"")),
-      comma_quote_(builder_.Sequence({comma_, quote_})),
-      quote_colon_(builder_.Sequence({quote_, e_.layout_.Colon()})),
       extra_(builder_.Nothing()) {}
 
 NodeId ObjectEmitter::AsRule(NodeId node) {
@@ -99,8 +97,8 @@ NodeId ObjectEmitter::AsRule(NodeId node) {
 }
 
 std::array<NodeId, 5> ObjectEmitter::PartsOf(const Member& member, bool comma) {
-  return {comma ? comma_quote_ : quote_, member.key, quote_colon_, member.value,
-          e_.layout_.After()};
+  return {comma ? comma_quote_ : e_.layout_.Quote(), member.key, e_.layout_.QuoteColon(),
+          member.value, e_.layout_.After()};
 }
 
 NodeId ObjectEmitter::NodeOf(const Member& member, bool comma) {

@@ -93,6 +93,7 @@ class JsonParser {
   std::vector<Open> open_;
   std::vector<JsonMember> children_;  // of all open containers; keys empty in arrays
   std::string_view key_;              // of the member whose value comes next
+  bool names_schema_ = false;         // the last key is one that may
   HashSlots first_of_;                // containers that differ
 };
 
@@ -274,6 +275,9 @@ Status JsonParser::ReadScalar() {
              !word("null", JsonKind::kNull)) {
     GM_RETURN_IF_ERROR(ReadNumber(&node));
   }
+  if (names_schema_ && (node.kind == JsonKind::kString || node.kind == JsonKind::kTrue)) {
+    (open_.size() > 1 ? text_.identifiers : text_.root_identifiers) = true;
+  }
   AddNode(node);
   return {};
 }
@@ -285,7 +289,7 @@ Status JsonParser::ReadKey() {
     return Error(start, "invalid JSON: a key in double quotes was expected here");
   }
   GM_ASSIGN_OR_RETURN(key_, ReadString());
-  text_.identifiers |= key_ == "$id" || key_ == "id" || key_.ends_with("nchor");
+  names_schema_ = key_ == "$id" || key_ == "id" || key_.ends_with("nchor");
   text_.unevaluated |= key_.starts_with("unevaluated");
   SkipSpace();
   if (!Take(':')) return Error(pos_, "invalid JSON: ':' was expected after the key");
