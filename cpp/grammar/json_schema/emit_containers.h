@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,7 +49,7 @@ class ObjectEmitter {
   StatusOr<NodeId> Counted(int64_t min, int64_t max);
   StatusOr<NodeId> InAnyOrder();
   NodeId AsRule(NodeId node);
-  NodeId FirstMembers(const std::vector<NodeId>& firsts, NodeId extras_first);
+  NodeId FirstMembers(std::span<const NodeId> firsts, NodeId extras_first);
 
   SchemaEmitter& e_;
   GrammarBuilder& builder_;

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 
+#include "absl/container/inlined_vector.h"
 #include "grammar/json_schema/emit_containers.h"
 
 namespace grammask::internal {
@@ -297,9 +298,8 @@ StatusOr<NodeId> ObjectEmitter::ExtrasToEnd(bool leads, int64_t min, int64_t max
 }
 
 // The members, where firsts[i] is the i-th as the first of all and what follows.
-NodeId ObjectEmitter::FirstMembers(const std::vector<NodeId>& firsts, NodeId extras_first) {
-  std::vector<NodeId> alternatives;
-  alternatives.reserve(std::min(firsts.size(), kChunk) + 2);
+NodeId ObjectEmitter::FirstMembers(std::span<const NodeId> firsts, NodeId extras_first) {
+  absl::InlinedVector<NodeId, kChunk + 2> alternatives;
   alternatives.push_back(extras_first);
   for (size_t i = firsts.size(); i-- > 0;) {
     alternatives.push_back(firsts[i]);
@@ -319,11 +319,11 @@ StatusOr<NodeId> ObjectEmitter::Uncounted() {
   if (first_required == n) {
     GM_ASSIGN_OR_RETURN(extras_first, ExtrasToEnd(true, 1, kUnbounded));
   }
-  std::vector<NodeId> firsts(last);
+  absl::InlinedVector<NodeId, 16> firsts(last);
   // What follows the i-th member: `parts`, back to front, and then `rest`. Only the first members
   // need it as a node of its own.
   GM_ASSIGN_OR_RETURN(NodeId rest, ExtrasToEnd(false, 0, kUnbounded));
-  std::vector<NodeId> parts = {rest};
+  absl::InlinedVector<NodeId, 64> parts = {rest};
   size_t count = 1;  // of members in it, and the end
   if (n > 0 && last == n) {
     firsts[n - 1] = builder_.Sequence({NodeOf(members_[n - 1], false), rest});
