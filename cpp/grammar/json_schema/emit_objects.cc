@@ -3,11 +3,12 @@
 // Named members stand in their order, each optional one may be left out, and extra members follow.
 // After the first member every further one brings its comma along, so that the rest is a plain
 // sequence of optional parts: with a, b, c optional, the members are a T1 | b T2 | c T3 where T1 =
-// (,b)? (,c)? end. The suffixes T share rules every few members, which keeps a thousand optional
-// properties linear. Bounds on the number of members need the count: states (member, count so far).
-// An extra key is any string but the named ones; where patterns have a say, each combination of
-// matching and not matching that leads to other values is a kind of extra member of its own, where
-// some key can match so: of ^a, ^b and ^c there are three and "none", not eight.
+// (,b)? T2. Each T is one node to which two others refer, and every few members a rule, which keeps
+// a thousand optional properties linear and shallow. Bounds on the number of members need the
+// count: states (member, count so far). An extra key is any string but the named ones; where
+// patterns have a say, each combination of matching and not matching that leads to other values is
+// a kind of extra member of its own, where some key can match so: of ^a, ^b and ^c there are three
+// and "none", not eight.
 //
 // Tests: tests/grammar/json_schema_test.cc, json_schema_random_test.cc.
 #include <algorithm>
