@@ -292,24 +292,25 @@ void Simplifier::FlushLiteral() {
 // into the last entry of `list_`.
 bool Simplifier::JoinRepeats(NodeId part) {
   if (list_.empty()) return false;
-  struct Counted {
-    NodeId child;
-    int64_t min, max;
-  };
-  auto counted = [&](NodeId id) {
+  auto repeated = [&](NodeId id) {
     const StoredNode& node = at(id);
-    if (node.kind != NodeKind::kRepeat) return Counted{id, 1, 1};
-    const auto& repeat = *static_cast<const RepeatData*>(node.data);
-    return Counted{repeat.child, repeat.min, repeat.max};
+    return node.kind == NodeKind::kRepeat ? static_cast<const RepeatData*>(node.data)->child : id;
   };
-  NodeId last = list_.back();
+  const NodeId last = list_.back(), child = repeated(part);
+  if (repeated(last) != child) return false;
   if (kind(last) != NodeKind::kRepeat && kind(part) != NodeKind::kRepeat) return false;
-  Counted x = counted(last), y = counted(part);
-  if (x.child != y.child) return false;
-  std::optional<int64_t> min = AddCounts(x.min, y.min, limits_.max_repeat);
-  std::optional<int64_t> max = AddCounts(x.max, y.max, limits_.max_repeat);
+  auto counts = [&](NodeId id) {
+    const StoredNode& node = at(id);
+    if (node.kind != NodeKind::kRepeat) return std::pair<int64_t, int64_t>(1, 1);
+    const auto& repeat = *static_cast<const RepeatData*>(node.data);
+    return std::pair(repeat.min, repeat.max);
+  };
+  const auto [min_before, max_before] = counts(last);
+  const auto [min_more, max_more] = counts(part);
+  std::optional<int64_t> min = AddCounts(min_before, min_more, limits_.max_repeat);
+  std::optional<int64_t> max = AddCounts(max_before, max_more, limits_.max_repeat);
   if (!min.has_value() || !max.has_value()) return false;
-  list_.back() = Repeat(x.child, *min, *max);
+  list_.back() = Repeat(child, *min, *max);
   return true;
 }
 

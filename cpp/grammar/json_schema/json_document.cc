@@ -315,8 +315,10 @@ Status JsonParser::ReadKey() {
     return Error(start, "invalid JSON: a key in double quotes was expected here");
   }
   GM_ASSIGN_OR_RETURN(key_, ReadString());
-  names_schema_ = key_ == "$id" || key_ == "id" || key_.ends_with("nchor");
-  text_.unevaluated |= key_.starts_with("unevaluated");
+  const char first = key_.empty() ? '\0' : key_.front(), last = key_.empty() ? '\0' : key_.back();
+  names_schema_ =
+      (last == 'd' && (key_ == "$id" || key_ == "id")) || (last == 'r' && key_.ends_with("nchor"));
+  text_.unevaluated |= first == 'u' && key_.starts_with("unevaluated");
   SkipSpace();
   if (!Take(':')) return Error(pos_, "invalid JSON: ':' was expected after the key");
   return {};
