@@ -94,9 +94,10 @@ class TermBuilder {
     bool in_cycle = false;    // reaches a rule of the component at work
     bool seen = false;        // by Collect, while it runs
     bool measured = false;
-    bool deferred = false;           // regular, its term made when it is first asked for
-    uint8_t uses = 0;                // as a child; 2 stands for more
-    uint32_t step = 0, program = 0;  // where it is in the body program of rule `program` - 1
+    bool deferred = false;  // regular, its term made when it is first asked for
+    uint8_t uses = 0;       // as a child; 2 stands for more
+    // Where it is in the body program of rule `program` - 1; or among the nodes of a cycle.
+    uint32_t step = 0, program = 0;
     uint64_t length = kMaxLength;
   };
   struct Rule {
@@ -105,7 +106,8 @@ class TermBuilder {
     ProcId proc;        // 0 when written into its callers
     uint32_t size = 1;  // what a reference to it adds to the size of its user
     bool wide_loop = false;
-    uint32_t position = 0;  // within its component
+    uint32_t position = 0;       // within its component
+    size_t first = 0, last = 0;  // where its nodes are in the list of VisitComponents
     // Tarjan's algorithm.
     uint32_t index = kUnset, low = 0;
     bool on_stack = false;
@@ -393,22 +395,75 @@ class TermBuilder {
                       v.members.max(), v.members.conditions());
   }
 
-  // Least shortest texts: passes over all nodes without a term until nothing changes, which takes
-  // two or three where rules follow their callees; chains the other way go through a queue.
+  // Least shortest texts: one visit to every node without a term, callees first, and passes over
+  // those that came to be measured before something that they are made of, until nothing changes.
   void FindLengths() {
-    if (!FindLengthsByPasses()) FindLengthsByQueue();
+    const std::vector<uint32_t> early = VisitOpen();
+    if (!FindLengthsByPasses(early)) FindLengthsByQueue();
     for (uint32_t r = 0; r < rules_.size(); ++r) {
       rules_[r].length = at(g_.rule_body(RuleId(r))).length;
     }
   }
 
-  bool FindLengthsByPasses() {
+  // Measures the nodes without a term that the root reaches, those that they are made of first.
+  // Returns those of which this is not the last word: they are made of something that was visited
+  // already but not measured, as it is made of them.
+  std::vector<uint32_t> VisitOpen() {
+    enum : uint8_t { kNew, kEntered, kLeftEarly, kLeft };
+    struct Frame {
+      NodeId id;
+      bool early;
+      std::span<const NodeId> below;
+    };
+    std::vector<uint32_t> early;
+    std::vector<uint8_t> state(nodes_.size(), kLeft);
+    std::vector<Frame> frames;
+    frames.reserve(64);
+    for (NodeId id : open_) state[id.value] = kNew;
+    auto enter = [&](NodeId id) {
+      for (;;) {
+        uint8_t& was = state[id.value];
+        if (was != kNew) {
+          frames.back().early |= was != kLeft;
+          return;
+        }
+        was = kEntered;
+        frames.push_back({id, false, stored_.Children(id)});
+        const StoredNode& node = stored_.stored(id);
+        if (node.kind != NodeKind::kRule) return;
+        id = g_.rule_body(RuleId(node.size));
+      }
+    };
+    const NodeId root = g_.rule_body(g_.root());
+    if (state[root.value] == kNew) enter(root);
+    while (!frames.empty()) {
+      Frame& f = frames.back();
+      if (!f.below.empty()) {
+        const NodeId next = f.below.front();
+        f.below = f.below.subspan(1);
+        enter(next);
+        continue;
+      }
+      const NodeId id = f.id;
+      at(id).length = LengthOf(id);
+      // What may be left out has length 0 whatever it is.
+      const bool is_early = f.early && at(id).length > 0;
+      frames.pop_back();
+      state[id.value] = is_early ? kLeftEarly : kLeft;
+      if (!is_early) continue;
+      early.push_back(id.value);
+      if (!frames.empty()) frames.back().early = true;
+    }
+    return early;
+  }
+
+  bool FindLengthsByPasses(std::span<const uint32_t> order) {
     for (int pass = 0; pass < kMaxPasses; ++pass) {
       bool changed = false;
-      for (NodeId id : open_) {
-        const uint64_t length = LengthOf(id);
-        if (length < at(id).length) {
-          at(id).length = length;
+      for (uint32_t i : order) {
+        const uint64_t length = LengthOf(NodeId(i));
+        if (length < nodes_[i].length) {
+          nodes_[i].length = length;
           changed = true;
         }
       }
@@ -478,8 +533,8 @@ class TermBuilder {
   void VisitComponents(RuleId root) {
     struct Frame {
       uint32_t rule;
-      bool self;           // calls itself
-      size_t first, next;  // its nodes begin at `first` of `below`; `next` is looked at next
+      bool self;    // calls itself
+      size_t next;  // of its nodes, the one to look at
     };
     std::vector<Frame> frames;
     std::vector<uint32_t> stack, below, component;
@@ -493,13 +548,15 @@ class TermBuilder {
       rules_[r].index = rules_[r].low = index++;
       rules_[r].on_stack = true;
       stack.push_back(r);
-      frames.push_back({r, false, below.size(), below.size()});
+      frames.push_back({r, false, below.size()});
+      rules_[r].first = below.size();
       Collect(g_.rule_body(RuleId(r)), &below);
+      rules_[r].last = below.size();
     };
     enter(root.value);
     while (!frames.empty()) {
       Frame& f = frames.back();
-      if (f.next < below.size()) {
+      if (f.next < rules_[f.rule].last) {
         const StoredNode& node = stored_.stored(NodeId(below[f.next++]));
         if (node.kind != NodeKind::kRule) continue;
         const uint32_t c = node.size;
@@ -511,16 +568,13 @@ class TermBuilder {
         }
         continue;
       }
-      const auto [r, self, first, next] = f;
+      const auto [r, self, next] = f;
       frames.pop_back();
       if (!frames.empty()) {
         uint32_t& low = rules_[frames.back().rule].low;
         low = std::min(low, rules_[r].low);
       }
-      if (rules_[r].low != rules_[r].index) {
-        below.resize(first);
-        continue;
-      }
+      if (rules_[r].low != rules_[r].index) continue;
       component.clear();
       for (uint32_t member = kUnset; member != r;) {
         member = stack.back();
@@ -530,11 +584,11 @@ class TermBuilder {
       }
       std::ranges::reverse(component);
       if (component.size() == 1 && !self) {
-        BuildRule(RuleId(r), std::span(below).subspan(first));
+        BuildRule(RuleId(r), std::span(below).subspan(rules_[r].first));
       } else {
-        BuildCycle(component);
+        BuildCycle(component, below);
       }
-      below.resize(first);
+      below.resize(rules_[r].first);
     }
   }
 
@@ -643,13 +697,16 @@ class TermBuilder {
     return true;
   }
 
-  void BuildCycle(const std::vector<uint32_t>& component) {
+  // `collected`: among others the nodes of each rule that had no term when it was entered.
+  void BuildCycle(const std::vector<uint32_t>& component, std::span<const uint32_t> collected) {
     // Nodes that do not reach the cycle first; the others only once its procedures are known.
     std::vector<uint32_t> by_rule;
     std::vector<size_t> ends = {0};  // where in it the nodes of each rule end
     for (uint32_t r : component) {
       rules_[r].on_stack = true;  // marks the members
-      Collect(g_.rule_body(RuleId(r)), &by_rule);
+      for (size_t i = rules_[r].first; i < rules_[r].last; ++i) {
+        if (nodes_[collected[i]].term == kUnset) by_rule.push_back(collected[i]);
+      }
       ends.push_back(by_rule.size());
     }
     std::vector<uint32_t> below = by_rule;
@@ -662,6 +719,7 @@ class TermBuilder {
       in_cycle = node.kind == NodeKind::kRule && rules_[node.size].on_stack;
       for (NodeId c : stored_.Children(NodeId(i))) in_cycle |= at(c).in_cycle;
       if (in_cycle) {
+        nodes_[i].step = static_cast<uint32_t>(cyclic.size());
         cyclic.push_back(i);
       } else {
         Build(NodeId(i));
@@ -707,8 +765,7 @@ class TermBuilder {
     auto put = [&](uint64_t v) { out.append(reinterpret_cast<const char*>(&v), sizeof v); };
     auto reference = [&](NodeId id) {
       if (at(id).in_cycle) {
-        const auto it = std::ranges::lower_bound(cyclic, id.value);
-        put(static_cast<uint64_t>(it - cyclic.begin()) << 1);
+        put(uint64_t{at(id).step} << 1);
       } else {
         put(uint64_t{ChildTerm(id).value} << 1 | 1);
       }

@@ -23,6 +23,8 @@ namespace {
 
 using ByteRangeSequence = absl::InlinedVector<std::pair<uint8_t, uint8_t>, 4>;
 
+int Utf8Length(uint32_t c) { return c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4; }
+
 // Splits lo..hi, code points of equal UTF-8 length, into sequences of byte ranges.
 void SplitUtf8(uint32_t lo, uint32_t hi, std::vector<ByteRangeSequence>* out) {
   std::vector<std::pair<uint32_t, uint32_t>> todo = {{lo, hi}};
@@ -32,10 +34,11 @@ void SplitUtf8(uint32_t lo, uint32_t hi, std::vector<ByteRangeSequence>* out) {
     // A range that covers the continuation bytes below some level must do so from 80 to BF, or
     // else be split there.
     bool split = false;
+    const int shifts = 6 * Utf8Length(a);
     for (int shift = 18; shift >= 6 && !split; shift -= 6) {
       const uint32_t low_bits = (uint32_t{1} << shift) - 1;
       if ((a >> shift) == (b >> shift)) continue;
-      if (shift >= 6 * static_cast<int>(EncodeUtf8(a).size())) continue;
+      if (shift >= shifts) continue;
       if ((a & low_bits) != 0) {
         todo.push_back({(a | low_bits) + 1, b});
         todo.push_back({a, a | low_bits});
@@ -92,6 +95,11 @@ ByteSet HexDigits(uint32_t lo, uint32_t hi) {
   return set;
 }
 
+const ByteSet& AnyHexDigit() {
+  static const ByteSet all = HexDigits(0, 15);
+  return all;
+}
+
 // The characters that a JSON string must escape.
 const CodePointSet& MustEscape() {
   static const CodePointSet set{{0, 0x1F}, {'"', '"'}, {'\\', '\\'}};
@@ -133,22 +141,29 @@ TermId TermStore::Utf8Term(const CodePointSet& characters) {
 // bounds the recursion.
 TermId TermStore::HexTerm(std::span<const std::pair<uint32_t, uint32_t>> ranges, int digits) {
   if (ranges.empty()) return Nothing();
-  if (digits == 0) return Empty();
-  if (ranges.size() == 1 && ranges[0].first == 0 && ranges[0].second >> (4 * digits) == 0 &&
+  if (ranges.size() == 1 && ranges[0].first == 0 &&
       ranges[0].second + 1 == uint32_t{1} << (4 * digits)) {
-    const TermId digit = ByteClass(HexDigits(0, 15));
+    const TermId digit = ByteClass(AnyHexDigit());
     TermId all = digit;
     for (int i = 1; i < digits; ++i) all = Sequence(digit, all);
     return all;
   }
+  if (digits == 1) {
+    ByteSet last;
+    for (auto [lo, hi] : ranges) last |= HexDigits(lo, hi);
+    return ByteClass(last);
+  }
   const int shift = 4 * (digits - 1);
   const uint32_t below = (uint32_t{1} << shift) - 1;
   absl::InlinedVector<std::pair<TermId, ByteSet>, 8> by_rest;
-  for (uint32_t d = 0; d < 16; ++d) {
+  absl::InlinedVector<std::pair<uint32_t, uint32_t>, 16> within;
+  size_t next = 0;  // the first range that reaches the digit
+  for (uint32_t d = ranges[0].first >> shift; d <= ranges.back().second >> shift; ++d) {
     const uint32_t base = d << shift;
-    std::vector<std::pair<uint32_t, uint32_t>> within;
-    for (auto [lo, hi] : ranges) {
-      if (hi < base || lo > base + below) continue;
+    within.clear();
+    while (ranges[next].second < base) ++next;
+    for (size_t i = next; i < ranges.size() && ranges[i].first <= base + below; ++i) {
+      const auto [lo, hi] = ranges[i];
       within.push_back({lo <= base ? 0 : lo - base, std::min(hi - base, below)});
     }
     if (within.empty()) continue;

@@ -104,6 +104,9 @@ NodeId GrammarBuilder::Sequence(std::span<const NodeId> parts) {
 NodeId GrammarBuilder::Sequence(std::initializer_list<NodeId> parts) {
   return Sequence(std::span<const NodeId>(parts.begin(), parts.size()));
 }
+NodeId GrammarBuilder::SequenceBefore(std::span<const NodeId> parts, NodeId tail) {
+  return impl_->nodes.SequenceBefore(parts, tail);
+}
 NodeId GrammarBuilder::Choice(std::span<const NodeId> alternatives) {
   return impl_->nodes.Choice(alternatives);
 }

@@ -169,6 +169,9 @@ class GrammarBuilder {
   NodeId JsonClass(const CodePointSet& characters);
   NodeId Sequence(std::span<const NodeId> parts);
   NodeId Sequence(std::initializer_list<NodeId> parts);
+  // The same with `tail` as the last part, which stays one node where it is a sequence: what
+  // several sequences end in costs each of them one reference.
+  NodeId SequenceBefore(std::span<const NodeId> parts, NodeId tail);
   NodeId Choice(std::span<const NodeId> alternatives);
   NodeId Choice(std::initializer_list<NodeId> alternatives);
   NodeId Repeat(NodeId node, int64_t min, int64_t max);  // 0 <= min <= max, max maybe kUnbounded

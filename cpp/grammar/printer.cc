@@ -301,7 +301,7 @@ void Printer::PrintNode(const Pending& item, bool is_body) {
   NodeView node = grammar_.node(item.node);
   Place place = item.place;
   bool enclose = (node.kind == NodeKind::kChoice && place > Place::kAlone) ||
-                 (node.kind == NodeKind::kSequence && place > Place::kInChoice) ||
+                 (node.kind == NodeKind::kSequence && place == Place::kRepeated) ||
                  (node.kind == NodeKind::kRepeat && place == Place::kRepeated);
   if (enclose) {
     out_ += '(';

@@ -192,37 +192,61 @@ NodeId Simplifier::Tokens(TokenSet tokens) {
 // ---- Sequences ----
 
 NodeId Simplifier::Sequence(std::span<const NodeId> parts) {
-  if (over_) return nothing_;
+  return !over_ && AppendParts(parts) ? FinishSequence() : nothing_;
+}
+
+NodeId Simplifier::SequenceBefore(std::span<const NodeId> parts, NodeId tail) {
+  if (over_ || tail == nothing_ || !AppendParts(parts)) return nothing_;
+  if (tail != empty_) AppendToSequence(tail);
+  return FinishSequence();
+}
+
+bool Simplifier::AppendParts(std::span<const NodeId> parts) {
   list_.clear();
   literal_parts_ = 0;
   longest_joined_ = std::max(kAlwaysJoin, kJoinPerPart * parts.size());
   for (NodeId part : parts) {
-    if (part == nothing_) return nothing_;
+    if (part == nothing_) return false;
     if (part == empty_) continue;
     if (Splices(part, NodeKind::kSequence, parts.size())) {
-      AppendSequence(children(part));
+      AppendSequence(part);
     } else {
       AppendToSequence(part);
     }
   }
+  return true;
+}
+
+NodeId Simplifier::FinishSequence() {
   FlushLiteral();
   if (list_.empty()) return empty_;
   if (list_.size() == 1) return list_[0];
   return InternList(NodeKind::kSequence, list_);
 }
 
-// What stands inside a sequence is joined already, so only its ends have to be looked at; save long
-// literals, which may be short beside more parts, and repeats beside what they repeat: x x? came of
-// x, which was there first, and x?.
-void Simplifier::AppendSequence(std::span<const NodeId> inner) {
-  bool each = false;
+// Whether a part of the sequence might join its neighbour once both stand in another one: a long
+// literal, which may be short beside more parts, or a repeat beside what it repeats, as x x? came
+// of x, which was there first, and x?.
+bool Simplifier::MayJoin(NodeId sequence) {
+  enum : uint8_t { kUnknown, kNo, kYes };
+  if (sequence.value >= may_join_.size()) may_join_.resize(storage().size(), kUnknown);
+  uint8_t& known = may_join_[sequence.value];
+  if (known != kUnknown) return known == kYes;
+  known = kNo;
   NodeId before = nothing_;
-  for (NodeId id : inner) {
+  for (NodeId id : children(sequence)) {
     const StoredNode& n = at(id);
     NodeId one = n.kind == NodeKind::kRepeat ? static_cast<const RepeatData*>(n.data)->child : id;
-    each = each || one == before || (IsLiteral(n) && n.size > kAlwaysJoin);
+    if (one == before || (IsLiteral(n) && n.size > kAlwaysJoin)) known = kYes;
     before = one;
   }
+  return known == kYes;
+}
+
+// What stands inside a sequence is joined already, so mostly only its ends have to be looked at.
+void Simplifier::AppendSequence(NodeId sequence) {
+  const std::span<const NodeId> inner = children(sequence);
+  const bool each = MayJoin(sequence);
   const size_t last = inner.size() - 1;
   size_t i = 0;
   for (bool joined = true; i < last && (joined || each); ++i) {
@@ -268,24 +292,25 @@ void Simplifier::FlushLiteral() {
 // into the last entry of `list_`.
 bool Simplifier::JoinRepeats(NodeId part) {
   if (list_.empty()) return false;
-  struct Counted {
-    NodeId child;
-    int64_t min, max;
-  };
-  auto counted = [&](NodeId id) {
+  auto repeated = [&](NodeId id) {
     const StoredNode& node = at(id);
-    if (node.kind != NodeKind::kRepeat) return Counted{id, 1, 1};
-    const auto& repeat = *static_cast<const RepeatData*>(node.data);
-    return Counted{repeat.child, repeat.min, repeat.max};
+    return node.kind == NodeKind::kRepeat ? static_cast<const RepeatData*>(node.data)->child : id;
   };
-  NodeId last = list_.back();
+  const NodeId last = list_.back(), child = repeated(part);
+  if (repeated(last) != child) return false;
   if (kind(last) != NodeKind::kRepeat && kind(part) != NodeKind::kRepeat) return false;
-  Counted x = counted(last), y = counted(part);
-  if (x.child != y.child) return false;
-  std::optional<int64_t> min = AddCounts(x.min, y.min, limits_.max_repeat);
-  std::optional<int64_t> max = AddCounts(x.max, y.max, limits_.max_repeat);
+  auto counts = [&](NodeId id) {
+    const StoredNode& node = at(id);
+    if (node.kind != NodeKind::kRepeat) return std::pair<int64_t, int64_t>(1, 1);
+    const auto& repeat = *static_cast<const RepeatData*>(node.data);
+    return std::pair(repeat.min, repeat.max);
+  };
+  const auto [min_before, max_before] = counts(last);
+  const auto [min_more, max_more] = counts(part);
+  std::optional<int64_t> min = AddCounts(min_before, min_more, limits_.max_repeat);
+  std::optional<int64_t> max = AddCounts(max_before, max_more, limits_.max_repeat);
   if (!min.has_value() || !max.has_value()) return false;
-  list_.back() = Repeat(x.child, *min, *max);
+  list_.back() = Repeat(child, *min, *max);
   return true;
 }
 

@@ -32,6 +32,8 @@ class Simplifier {
   // kClass or kJsonClass.
   NodeId Characters(NodeKind kind, const CodePointSet& characters);
   NodeId Sequence(std::span<const NodeId> parts);
+  // The same, but that a sequence `tail` stays a node of its own.
+  NodeId SequenceBefore(std::span<const NodeId> parts, NodeId tail);
   NodeId Choice(std::span<const NodeId> alternatives);
   NodeId Repeat(NodeId child, int64_t min, int64_t max);
   NodeId And(std::span<const NodeId> parts);
@@ -55,9 +57,13 @@ class Simplifier {
   // Whether the children of `part`, a nested list, go into the list of `parts` parts around it.
   bool Splices(NodeId part, NodeKind kind, size_t parts) const;
 
+  // False where nothing can match.
+  bool AppendParts(std::span<const NodeId> parts);
+  NodeId FinishSequence();
   void AppendToSequence(NodeId part);
+  bool MayJoin(NodeId sequence);
   // AppendToSequence for each child of a sequence.
-  void AppendSequence(std::span<const NodeId> inner);
+  void AppendSequence(NodeId sequence);
   void FlushLiteral();
   bool JoinRepeats(NodeId part);
   void AddAlternative(NodeId alternative, size_t parts);
@@ -73,6 +79,7 @@ class Simplifier {
   // Of the call that runs, kept for their memory. Sequence, Choice and And never run inside one
   // another.
   std::vector<NodeId> list_;
+  std::vector<uint8_t> may_join_;  // what MayJoin found, by node
   // A sequence joins neighbouring literals: the text that waits to be appended to `list_`.
   std::string literal_;
   NodeKind literal_kind_ = NodeKind::kBytes;

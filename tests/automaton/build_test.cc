@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -387,6 +388,68 @@ TEST(Build, LengthsReachEveryUserOfALongChain) {
     EXPECT_TRUE(Accepts(&store, root, std::string(static_cast<size_t>(length), 'a') + "z"));
     EXPECT_TRUE(Accepts(&store, root, std::string(static_cast<size_t>(length) - 1, 'a') + "bzz"));
   }
+}
+
+// Rules that call each other in any way, against passes over all of them until nothing changes.
+TEST(Build, LengthsInRandomCycles) {
+  constexpr uint64_t kNone = 1'000'000;
+  std::mt19937_64 random(7);
+  int known = 0;
+  for (int i = 0; i < 600; ++i) {
+    const size_t count = 1 + random() % 7;
+    struct Symbol {
+      size_t rule, text;  // the rule, or a text of this length
+      bool optional;
+    };
+    std::vector<std::vector<std::vector<Symbol>>> rules(count);
+    for (auto& alternatives : rules) {
+      alternatives.resize(1 + random() % 3);
+      for (auto& symbols : alternatives) {
+        symbols.resize(1 + random() % 3);
+        for (Symbol& s : symbols) {
+          s = {random() % count, random() % 3 == 0 ? 1 + random() % 3 : 0, random() % 8 == 0};
+        }
+      }
+    }
+    std::vector<uint64_t> lengths(count, kNone);
+    for (size_t pass = 0; pass <= count; ++pass) {
+      for (size_t r = 0; r < count; ++r) {
+        for (const auto& symbols : rules[r]) {
+          uint64_t sum = 0;
+          for (const Symbol& s : symbols) {
+            sum += s.optional ? 0 : s.text > 0 ? s.text : lengths[s.rule];
+          }
+          lengths[r] = std::min(lengths[r], sum);
+        }
+      }
+    }
+    GrammarBuilder b;
+    std::vector<RuleId> ids;
+    for (size_t r = 0; r < count; ++r) ids.push_back(b.AddRule("r"));
+    for (size_t r = 0; r < count; ++r) {
+      std::vector<NodeId> choice;
+      for (const auto& symbols : rules[r]) {
+        std::vector<NodeId> parts;
+        for (const Symbol& s : symbols) {
+          const NodeId part = s.text > 0 ? b.Bytes(std::string(s.text, 'a')) : b.Rule(ids[s.rule]);
+          parts.push_back(s.optional ? b.Optional(part) : part);
+        }
+        choice.push_back(b.Sequence(parts));
+      }
+      b.SetBody(ids[r], b.Choice(choice));
+    }
+    TermStore store({}, 16);
+    const StatusOr<TermId> root = BuildTerms(*b.Finish(ids[0]), &store);
+    ASSERT_EQ(root.ok(), lengths[0] < kNone) << i;
+    if (!root.ok()) continue;
+    ++known;
+    ASSERT_EQ(store.term(*root).min_length, lengths[0]) << i;
+    ASSERT_TRUE(Accepts(&store, *root, std::string(lengths[0], 'a'))) << i;
+    if (lengths[0] > 0) {
+      ASSERT_FALSE(Accepts(&store, *root, std::string(lengths[0] - 1, 'a'))) << i;
+    }
+  }
+  EXPECT_GT(known, 200);
 }
 
 TEST(Build, ALargeCycleOfRules) {

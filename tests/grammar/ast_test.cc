@@ -369,6 +369,42 @@ TEST(Builder, EqualNodesHaveEqualIds) {
   EXPECT_NE(b.Rule(r), b.Rule(s));
 }
 
+TEST(Builder, SequencesMayShareATail) {
+  GrammarBuilder b;
+  const NodeId x = b.Star(b.Bytes("x")), y = b.Star(b.Bytes("y"));
+  const NodeId tail = b.Sequence({x, y});
+  const NodeId head[] = {b.Bytes("a"), b.Bytes("b")};
+  const NodeId shared = b.SequenceBefore(head, tail);
+  ASSERT_EQ(b.node(shared).children.size(), 2);
+  EXPECT_EQ(b.node(shared).children[0], b.Bytes("ab"));
+  EXPECT_EQ(b.node(shared).children[1], tail);
+  // Whatever is no sequence is a part like any other.
+  EXPECT_EQ(b.SequenceBefore(head, b.Bytes("c")), b.Bytes("abc"));
+  EXPECT_EQ(b.SequenceBefore(head, b.Empty()), b.Bytes("ab"));
+  EXPECT_EQ(b.SequenceBefore(head, b.Nothing()), b.Nothing());
+  EXPECT_EQ(b.SequenceBefore({}, tail), tail);
+  EXPECT_EQ(b.SequenceBefore({&x, 1}, x), b.Repeat(b.Bytes("x"), 0, kUnbounded));
+  const NodeId nothing = b.Nothing();
+  EXPECT_EQ(b.SequenceBefore({&nothing, 1}, tail), nothing);
+  const RuleId root = b.AddRule("root");
+  b.SetBody(root, shared);
+  const Grammar g = *b.Finish(root);
+  EXPECT_EQ(g.ToString(), "root ::= \"ab\" \"x\"* \"y\"*\n");
+  EXPECT_EQ(ParseEbnf(g.ToString())->ToString(), g.ToString());
+}
+
+// A sequence that goes into another one joins its repeats there as well, whoever asks first.
+TEST(Builder, RepeatsInsideSequencesJoin) {
+  GrammarBuilder b;
+  const NodeId x = b.Rule(b.AddRule("x")), y = b.Rule(b.AddRule("y"));
+  const NodeId inner = b.Sequence({x, b.Sequence({b.Optional(x), y})});
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(b.Sequence({x, inner}), b.Sequence({b.Repeat(x, 2, 3), y}));
+    EXPECT_EQ(b.Sequence({y, inner, b.Optional(y)}),
+              b.Sequence({y, b.Repeat(x, 1, 2), b.Repeat(y, 1, 2)}));
+  }
+}
+
 TEST(Builder, ViewsStayValidWhileItGrows) {
   GrammarBuilder b;
   NodeId text = b.Bytes("first");

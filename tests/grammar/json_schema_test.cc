@@ -358,8 +358,8 @@ TEST(JsonDocument, FindsManyEqualSubtrees) {
 
 // Strings are read eight bytes at a time: what is special may stand at any place among them.
 TEST(JsonDocument, ReadsStringsOfAnyLength) {
-  for (size_t before = 0; before < 20; ++before) {
-    for (size_t after = 0; after < 20; ++after) {
+  for (size_t before = 0; before < 36; ++before) {
+    for (size_t after = 0; after < 36; ++after) {
       const std::string head(before, 'a'), tail(after, '\x7F');
       auto string = [&](std::string_view middle) {
         return "[\"" + head + std::string(middle) + tail + "\"]";

@@ -237,6 +237,20 @@ TEST(References, IdentifiersInValuesAreNone) {
          {"null"}, {"1"});
 }
 
+TEST(References, WhereIdentifiersAreLookedFor) {
+  // Only the root has one; a property of that name is none.
+  Judges(R"({"$id":"http://e.x/s","$ref":"http://e.x/s#/$defs/a",
+             "$defs":{"a":{"properties":{"id":{"type":"null"}},"required":["id"]}}})",
+         {}, {R"({"id":null})"}, {R"({"id":1})", "{}"});
+  Judges(R"({"$anchor":"top","properties":{"a":{"$ref":"#top"}},"type":"object"})", {},
+         {R"({"a":{"a":{}}})"}, {R"({"a":1})"});
+  // A property's name, and deeper inside an identifier.
+  Judges(R"({"$ref":"http://e.x/in","properties":{"id":{"items":{"$id":"http://e.x/in",
+             "type":"null"}}}})",
+         {}, {"null"}, {"1"});
+  Judges(R"({"$ref":"#n","$defs":{"id":{"$anchor":"n","type":"null"}}})", {}, {"null"}, {"1"});
+}
+
 TEST(References, SiblingsOfARefBefore2019) {
   // The example of the official suite: the $id beside $ref does not move the base.
   Judges(R"({"$schema":"http://json-schema.org/draft-07/schema#","$id":"http://e.x/base/",

@@ -219,6 +219,29 @@ TEST(StringsTest, AlgebraAgreesWithMembership) {
   }
 }
 
+TEST(StringsTest, ListsOfValuesMerge) {
+  StringSet a, b;
+  a.values = {"c"};
+  b.values = {"a", "c", "d"};
+  EXPECT_TRUE(MergeValues(b, &a, 4));
+  EXPECT_EQ(a.ToString(), "string or \"a\" or \"c\" or \"d\"");
+  // Nothing else may be asked of either, and there must be room.
+  EXPECT_FALSE(MergeValues(b, &a, 5));
+  StringSet pattern = b;
+  pattern.patterns = {"x"};
+  const StringSet before = a;
+  EXPECT_FALSE(MergeValues(pattern, &a, 64));
+  EXPECT_FALSE(MergeValues(a, &pattern, 64));
+  EXPECT_FALSE(MergeValues(StringSet(), &a, 64));
+  EXPECT_EQ(a, before);
+  StringSet one, other;
+  one.values = {"a"};
+  other.values = {"b"};
+  EXPECT_TRUE(ListsApart(one, other));
+  EXPECT_FALSE(ListsApart(one, one));
+  EXPECT_FALSE(ListsApart(one, StringSet()));
+}
+
 TEST(StringsTest, ContainsIsUndecidedOnlyByPatternsAndFormats) {
   StringSet set;
   set.max_length = 2;

@@ -16,6 +16,8 @@ namespace {
 
 // Lists up to this long are searched for cases that others contain.
 constexpr size_t kSearched = 24;
+// Lists of strings are one case up to so many of them: no more than are ever tested one by one.
+constexpr size_t kMerged = 64;
 
 bool IsAll(const NumberSet& s) { return s == NumberSet{}; }
 bool IsAll(const StringSet& s) { return s.IsAll(); }
@@ -61,6 +63,9 @@ Status Algebra::Add(std::vector<T>* list, T item) {
   if (list->size() <= kSearched) {
     for (T& other : *list) {
       if (Within(item, other)) return {};
+      if constexpr (std::is_same_v<T, StringSet>) {
+        if (MergeValues(item, &other, kMerged)) return Step();
+      }
     }
     std::erase_if(*list, [&](const T& other) { return Within(other, item); });
   }
@@ -159,6 +164,7 @@ Status Algebra::Meet(const NumberSet& a, const NumberSet& b, std::vector<NumberS
 Status Algebra::Meet(const StringSet& a, const StringSet& b, std::vector<StringSet>* out) {
   // Large enumerations cost what they hold.
   GM_RETURN_IF_ERROR(Step((a.values ? a.values->size() : 0) + (b.values ? b.values->size() : 0)));
+  if (ListsApart(a, b)) return {};
   StringSet both = internal::Intersect(a, b);
   if (!both.IsEmpty()) out->push_back(std::move(both));
   return {};

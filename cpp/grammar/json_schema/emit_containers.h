@@ -2,7 +2,9 @@
 #ifndef GRAMMASK_GRAMMAR_JSON_SCHEMA_EMIT_CONTAINERS_H_
 #define GRAMMASK_GRAMMAR_JSON_SCHEMA_EMIT_CONTAINERS_H_
 
+#include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +22,8 @@ class ObjectEmitter {
 
  private:
   struct Member {
-    NodeId node;  // key, colon, value, and what comes after
+    NodeId key;  // its text without quotes
+    NodeId value;
     bool required;
   };
   // One kind of extra member: keys in one string set, values of one expression.
@@ -30,9 +33,9 @@ class ObjectEmitter {
     StringSet key;
   };
   StatusOr<bool> FindMembers();  // false when a required one cannot be
-  // `before`, `key` and `after` are the parts of the key.
-  StatusOr<NodeId> MemberNode(NodeId before, NodeId key, NodeId after, ExprId value,
-                              std::string_view name);
+  // Comma, key, colon, value, and what comes after.
+  std::array<NodeId, 5> PartsOf(const Member& member, bool comma);
+  NodeId NodeOf(const Member& member, bool comma);
   // The extra members of which the conditions of set_.some in the mask are true.
   StatusOr<NodeId> ExtraNode(uint32_t conditions);
   // `names`: which of the conditions of set_.none that speak of names the key's name meets.
@@ -46,13 +49,13 @@ class ObjectEmitter {
   StatusOr<NodeId> Counted(int64_t min, int64_t max);
   StatusOr<NodeId> InAnyOrder();
   NodeId AsRule(NodeId node);
-  NodeId FirstMembers(const std::vector<NodeId>& firsts, NodeId extras_first);
+  NodeId FirstMembers(std::span<const NodeId> firsts, NodeId extras_first);
 
   SchemaEmitter& e_;
   GrammarBuilder& builder_;
   const ObjectSet& set_;
   int depth_;
-  NodeId comma_, end_;
+  NodeId comma_, comma_quote_, end_;
   std::vector<Member> members_;
   int64_t required_ = 0;
   NodeId extra_;  // any extra member; Nothing where there are none

@@ -3,15 +3,18 @@
 // Named members stand in their order, each optional one may be left out, and extra members follow.
 // After the first member every further one brings its comma along, so that the rest is a plain
 // sequence of optional parts: with a, b, c optional, the members are a T1 | b T2 | c T3 where T1 =
-// (,b)? (,c)? end. The suffixes T share rules every few members, which keeps a thousand optional
-// properties linear. Bounds on the number of members need the count: states (member, count so far).
-// An extra key is any string but the named ones; where patterns have a say, each combination of
-// matching and not matching that leads to other values is a kind of extra member of its own, where
-// some key can match so: of ^a, ^b and ^c there are three and "none", not eight.
+// (,b)? T2. Each T is one node to which two others refer, and every few members a rule, which keeps
+// a thousand optional properties linear and shallow. Bounds on the number of members need the
+// count: states (member, count so far). An extra key is any string but the named ones; where
+// patterns have a say, each combination of matching and not matching that leads to other values is
+// a kind of extra member of its own, where some key can match so: of ^a, ^b and ^c there are three
+// and "none", not eight.
 //
 // Tests: tests/grammar/json_schema_test.cc, json_schema_random_test.cc.
 #include <algorithm>
+#include <array>
 
+#include "absl/container/inlined_vector.h"
 #include "grammar/json_schema/emit_containers.h"
 
 namespace grammask::internal {
@@ -86,6 +89,7 @@ ObjectEmitter::ObjectEmitter(SchemaEmitter* emitter, const ObjectSet& set, int d
       set_(set),
       depth_(depth),
       comma_(e_.layout_.Comma(depth + 1)),
+      comma_quote_(e_.layout_.CommaQuote(depth + 1)),
       end_(e_.layout_.Close('}', depth)),
       extra_(builder_.Nothing()) {}
 
@@ -94,14 +98,16 @@ NodeId ObjectEmitter::AsRule(NodeId node) {
   return e_.RuleFor(node, "members");
 }
 
-StatusOr<NodeId> ObjectEmitter::MemberNode(NodeId before, NodeId key, NodeId after, ExprId value,
-                                           std::string_view name) {
-  GM_ASSIGN_OR_RETURN(NodeId text, e_.Value(value, depth_ + 1, name));
-  return builder_.Sequence({before, key, after, e_.layout_.Colon(), text, e_.layout_.After()});
+std::array<NodeId, 5> ObjectEmitter::PartsOf(const Member& member, bool comma) {
+  return {comma ? comma_quote_ : e_.layout_.Quote(), member.key, e_.layout_.QuoteColon(),
+          member.value, e_.layout_.After()};
+}
+
+NodeId ObjectEmitter::NodeOf(const Member& member, bool comma) {
+  return builder_.Sequence(PartsOf(member, comma));
 }
 
 StatusOr<bool> ObjectEmitter::FindMembers() {
-  NodeId quote = builder_.Bytes("\"");
   members_.reserve(set_.named.size());
   for (const ObjectSet::Named& n : set_.named) {
     bool possible = n.value != kNone && (n.required || n.declared || !set_.closed);
@@ -113,15 +119,15 @@ StatusOr<bool> ObjectEmitter::FindMembers() {
       }
       GM_ASSIGN_OR_RETURN(possible, std::move(named_well));
     }
-    NodeId node = builder_.Nothing();
+    NodeId value = builder_.Nothing();
     if (possible) {
-      GM_ASSIGN_OR_RETURN(node, MemberNode(quote, builder_.JsonText(n.key), quote, n.value, n.key));
+      GM_ASSIGN_OR_RETURN(value, e_.Value(n.value, depth_ + 1, n.key));
     }
-    if (node == builder_.Nothing()) {
+    if (value == builder_.Nothing()) {
       if (n.required) return false;
       continue;
     }
-    members_.push_back({node, n.required});
+    members_.push_back({builder_.JsonText(n.key), value, n.required});
     required_ += n.required;
   }
   return true;
@@ -264,9 +270,9 @@ StatusOr<NodeId> ObjectEmitter::ExtraNode(uint32_t conditions) {
     for (const Extra& extra : extras) {
       GM_ASSIGN_OR_RETURN(NodeId key, e_.String(extra.key));
       if (key == builder_.Nothing()) continue;
-      const NodeId none = builder_.Empty();
-      GM_ASSIGN_OR_RETURN(NodeId node, MemberNode(none, key, none, extra.value, "extra"));
-      alternatives.push_back(node);
+      GM_ASSIGN_OR_RETURN(NodeId value, e_.Value(extra.value, depth_ + 1, "extra"));
+      alternatives.push_back(
+          builder_.Sequence({key, e_.layout_.Colon(), value, e_.layout_.After()}));
     }
   }
   return builder_.Choice(alternatives);
@@ -293,9 +299,8 @@ StatusOr<NodeId> ObjectEmitter::ExtrasToEnd(bool leads, int64_t min, int64_t max
 }
 
 // The members, where firsts[i] is the i-th as the first of all and what follows.
-NodeId ObjectEmitter::FirstMembers(const std::vector<NodeId>& firsts, NodeId extras_first) {
-  std::vector<NodeId> alternatives;
-  alternatives.reserve(std::min(firsts.size(), kChunk) + 2);
+NodeId ObjectEmitter::FirstMembers(std::span<const NodeId> firsts, NodeId extras_first) {
+  absl::InlinedVector<NodeId, kChunk + 2> alternatives;
   alternatives.push_back(extras_first);
   for (size_t i = firsts.size(); i-- > 0;) {
     alternatives.push_back(firsts[i]);
@@ -315,24 +320,38 @@ StatusOr<NodeId> ObjectEmitter::Uncounted() {
   if (first_required == n) {
     GM_ASSIGN_OR_RETURN(extras_first, ExtrasToEnd(true, 1, kUnbounded));
   }
-  std::vector<NodeId> firsts(last);
-  GM_ASSIGN_OR_RETURN(NodeId suffix, ExtrasToEnd(false, 0, kUnbounded));
-  std::vector<NodeId> parts, forward;  // back to front, and turned round
-  parts.reserve(kChunk + 2);
-  forward.reserve(kChunk + 2);
-  parts.push_back(suffix);
-  if (n > 0 && last == n) firsts[n - 1] = builder_.Sequence({members_[n - 1].node, suffix});
-  for (size_t i = n; i-- > 1;) {
-    NodeId part = builder_.Sequence({comma_, members_[i].node});
-    parts.push_back(members_[i].required ? part : builder_.Optional(part));
-    if (i > last) continue;
-    if (parts.size() > kChunk) {
-      forward.assign(parts.rbegin(), parts.rend());
-      parts = {AsRule(builder_.Sequence(forward))};
+  absl::InlinedVector<NodeId, 16> firsts(last);
+  // What follows the i-th member: `parts`, back to front, and then `rest`. Only the first members
+  // need it as a node of its own.
+  GM_ASSIGN_OR_RETURN(NodeId rest, ExtrasToEnd(false, 0, kUnbounded));
+  absl::InlinedVector<NodeId, 64> parts = {rest};
+  size_t count = 1;  // of members in it, and the end
+  if (n > 0 && last == n) {
+    firsts[n - 1] = builder_.Sequence({NodeOf(members_[n - 1], false), rest});
+  }
+  for (size_t i = n; i-- > 1; ++count) {
+    const Member& member = members_[i];
+    if (i > last && member.required) {
+      const std::array<NodeId, 5> pieces = PartsOf(member, true);
+      parts.insert(parts.end(), pieces.rbegin(), pieces.rend());
+      continue;
     }
-    forward.assign(1, members_[i - 1].node);
-    forward.insert(forward.end(), parts.rbegin(), parts.rend());
-    firsts[i - 1] = builder_.Sequence(forward);
+    const NodeId part = NodeOf(member, true);
+    parts.push_back(member.required ? part : builder_.Optional(part));
+    if (i > last) continue;
+    if (parts.size() == 2 && parts[0] == rest && i + 1 < n) {
+      rest = builder_.SequenceBefore({&parts[1], 1}, rest);
+    } else {
+      std::ranges::reverse(parts);
+      rest = builder_.Sequence(parts);
+    }
+    if (count >= kChunk) {
+      rest = AsRule(rest);
+      count = 0;
+    }
+    parts.assign(1, rest);
+    const std::array<NodeId, 5> first = PartsOf(members_[i - 1], false);
+    firsts[i - 1] = builder_.SequenceBefore(first, rest);
   }
   return FirstMembers(firsts, extras_first);
 }
@@ -356,9 +375,8 @@ StatusOr<NodeId> ObjectEmitter::Counted(int64_t min, int64_t max) {
     for (int64_t c = 0; c <= std::min(i, cap); ++c) {
       std::vector<NodeId> alternatives;
       if (max == kUnbounded || c < max) {
-        NodeId comma = c == 0 ? builder_.Empty() : comma_;
         alternatives.push_back(
-            builder_.Sequence({comma, members_[i].node, next[std::min(c + 1, cap)]}));
+            builder_.Sequence({NodeOf(members_[i], c > 0), next[std::min(c + 1, cap)]}));
       }
       if (!members_[i].required) alternatives.push_back(next[c]);
       now[c] = builder_.Choice(alternatives);
@@ -374,7 +392,8 @@ StatusOr<NodeId> ObjectEmitter::Counted(int64_t min, int64_t max) {
 StatusOr<NodeId> ObjectEmitter::InAnyOrder() {
   Members all{.separator = comma_, .end = end_, .members = {}, .min = set_.min, .max = set_.max};
   for (const Member& m : members_) {
-    all.members.push_back({m.node, m.required ? MemberUse::kRequired : MemberUse::kOptional});
+    all.members.push_back(
+        {NodeOf(m, false), m.required ? MemberUse::kRequired : MemberUse::kOptional});
   }
   all.conditions = static_cast<uint32_t>(set_.some.size());
   for (uint32_t mask = 0; mask >> all.conditions == 0; ++mask) {

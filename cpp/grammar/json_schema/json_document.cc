@@ -13,6 +13,9 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "base/hex.h"
 #include "base/mix.h"
@@ -35,6 +38,18 @@ uint64_t SpecialCharacters(const char* eight) {
   auto below = [](uint64_t x, uint64_t n) { return (x - kOnes * n) & ~x & kHigh; };
   return below(bytes, 0x20) | below(bytes ^ (kOnes * '"'), 1) | below(bytes ^ (kOnes * '\\'), 1);
 }
+
+#ifdef __SSE2__
+// Of sixteen bytes, a bit for each of those that are such characters.
+uint32_t SpecialMask(const char* sixteen) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(sixteen));
+  const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
+  const __m128i escape = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
+  const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes);
+  return static_cast<uint32_t>(
+      _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, escape), control)));
+}
+#endif
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -93,6 +108,7 @@ class JsonParser {
   std::vector<Open> open_;
   std::vector<JsonMember> children_;  // of all open containers; keys empty in arrays
   std::string_view key_;              // of the member whose value comes next
+  bool names_schema_ = false;         // the last key is one that may
   HashSlots first_of_;                // containers that differ
 };
 
@@ -212,7 +228,18 @@ StatusOr<std::string_view> JsonParser::ReadString() {
   std::string* decoded = nullptr;
   size_t run = pos_;  // of characters not yet copied
   for (;;) {
-    while (pos_ + 8 <= source_.size()) {
+#ifdef __SSE2__
+    // The same sixteen at a time.
+    bool found = false;
+    while (!found && pos_ + 16 <= source_.size()) {
+      const uint32_t special = SpecialMask(source_.data() + pos_);
+      found = special != 0;
+      pos_ += found ? static_cast<size_t>(std::countr_zero(special)) : 16;
+    }
+#else
+    const bool found = false;
+#endif
+    while (!found && pos_ + 8 <= source_.size()) {
       const uint64_t special = SpecialCharacters(source_.data() + pos_);
       pos_ += std::min<size_t>(8, static_cast<size_t>(std::countr_zero(special)) / 8);
       if (special != 0) break;
@@ -274,6 +301,9 @@ Status JsonParser::ReadScalar() {
              !word("null", JsonKind::kNull)) {
     GM_RETURN_IF_ERROR(ReadNumber(&node));
   }
+  if (names_schema_ && (node.kind == JsonKind::kString || node.kind == JsonKind::kTrue)) {
+    (open_.size() > 1 ? text_.identifiers : text_.root_identifiers) = true;
+  }
   AddNode(node);
   return {};
 }
@@ -285,8 +315,10 @@ Status JsonParser::ReadKey() {
     return Error(start, "invalid JSON: a key in double quotes was expected here");
   }
   GM_ASSIGN_OR_RETURN(key_, ReadString());
-  text_.identifiers |= key_ == "$id" || key_ == "id" || key_.ends_with("nchor");
-  text_.unevaluated |= key_.starts_with("unevaluated");
+  const char first = key_.empty() ? '\0' : key_.front(), last = key_.empty() ? '\0' : key_.back();
+  names_schema_ =
+      (last == 'd' && (key_ == "$id" || key_ == "id")) || (last == 'r' && key_.ends_with("nchor"));
+  text_.unevaluated |= first == 'u' && key_.starts_with("unevaluated");
   SkipSpace();
   if (!Take(':')) return Error(pos_, "invalid JSON: ':' was expected after the key");
   return {};

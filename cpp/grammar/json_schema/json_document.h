@@ -50,9 +50,11 @@ class JsonDocument {
   uint32_t text_of(JsonId id) const { return nodes_[id.value].source; }
   std::string_view source(uint32_t text) const { return texts_[text].source; }
   const std::string& name(uint32_t text) const { return texts_[text].name; }
-  // Whether some object of the text has a key that may name a schema, `$id`, `id` or one that ends
-  // in "nchor"; or one that begins with "unevaluated".
+  // Whether some object below the root of the text may name a schema, by a string or true under
+  // `$id`, `id` or a key that ends in "nchor"; whether the root may; and whether some key begins
+  // with "unevaluated".
   bool has_identifiers(uint32_t text) const { return texts_[text].identifiers; }
+  bool has_root_identifiers(uint32_t text) const { return texts_[text].root_identifiers; }
   bool has_unevaluated(uint32_t text) const { return texts_[text].unevaluated; }
 
   JsonKind kind(JsonId id) const { return nodes_[id.value].kind; }
@@ -112,7 +114,8 @@ class JsonDocument {
     std::string name;
     std::string_view source;
     JsonId root;
-    bool identifiers = false, unevaluated = false;
+    bool identifiers = false;  // below the root
+    bool root_identifiers = false, unevaluated = false;
     std::vector<JsonId> elements;
     std::vector<JsonMember> members;
   };

@@ -66,6 +66,13 @@ StatusOr<bool> KeyPatterns::Matches(PatternId pattern, std::string_view key) {
   return bool{matches};
 }
 
+// Whether any text may stand at this end of the pattern. False may also mean "not known".
+bool KeyPatterns::OpenAt(NodeId pattern, bool end) const {
+  const NodeView sequence = builder_.node(pattern);
+  if (sequence.kind != NodeKind::kSequence) return pattern == language_->All();
+  return (end ? sequence.children.back() : sequence.children.front()) == language_->All();
+}
+
 StatusOr<bool> KeyPatterns::Disjoint(PatternId a, PatternId b) {
   if (a == b) return false;
   if (b < a) std::swap(a, b);
@@ -74,6 +81,11 @@ StatusOr<bool> KeyPatterns::Disjoint(PatternId a, PatternId b) {
   GM_ASSIGN_OR_RETURN(NodeId in_a, Parsed(a));
   GM_ASSIGN_OR_RETURN(NodeId in_b, Parsed(b));
   if (!language_) language_.emplace(RegexOptions::Encoding::kJsonString, &builder_);
+  // Where anything may follow p and anything stand before q, pq is in both.
+  if ((OpenAt(in_a, /*end=*/true) && OpenAt(in_b, /*end=*/false)) ||
+      (OpenAt(in_b, /*end=*/true) && OpenAt(in_a, /*end=*/false))) {
+    return false;
+  }
   std::vector<NodeId> seen = {language_->And(in_a, in_b)};
   absl::flat_hash_set<NodeId> known_rests(seen.begin(), seen.end());
   for (size_t i = 0; i < seen.size(); ++i) {

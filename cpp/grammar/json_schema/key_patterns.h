@@ -37,6 +37,7 @@ class KeyPatterns {
 
  private:
   StatusOr<NodeId> Parsed(PatternId pattern);
+  bool OpenAt(NodeId pattern, bool end) const;
 
   GrammarBuilder& builder_;
   const Limits& limits_;

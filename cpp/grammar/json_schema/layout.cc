@@ -21,10 +21,12 @@ Layout::Layout(GrammarBuilder* builder, const JsonSchemaOptions& options, int ma
       builder_.ByteClass(blank), 0,
       options.max_whitespace_cnt ? std::max(0, *options.max_whitespace_cnt) : kUnbounded);
   around_root_ = options.root_whitespace ? free_space : builder_.Empty();
+  quote_ = builder_.Bytes("\"");
   if (any_whitespace_) {
     space_ = free_space;
     colon_ = builder_.Sequence({space_, builder_.Bytes(":"), space_});
     after_ = space_;
+    FixTexts();
     return;
   }
   if (options.indent) indent_ = std::max(0, *options.indent);
@@ -37,6 +39,14 @@ Layout::Layout(GrammarBuilder* builder, const JsonSchemaOptions& options, int ma
   space_ = builder_.Empty();
   colon_ = builder_.Bytes(key_separator);
   after_ = builder_.Empty();
+  FixTexts();
+}
+
+void Layout::FixTexts() {
+  quote_colon_ = builder_.Sequence({quote_, colon_});
+  if (depends_on_depth()) return;
+  comma_ = NewComma(0);
+  comma_quote_ = builder_.Sequence({comma_, quote_});
 }
 
 NodeId Layout::LineBreak(int depth) {
@@ -52,7 +62,13 @@ NodeId Layout::Close(char close, int depth) {
   return builder_.Sequence({LineBreak(depth), builder_.Bytes({&close, 1})});
 }
 
-NodeId Layout::Comma(int depth) {
+NodeId Layout::Comma(int depth) { return depends_on_depth() ? NewComma(depth) : comma_; }
+
+NodeId Layout::CommaQuote(int depth) {
+  return depends_on_depth() ? builder_.Sequence({NewComma(depth), quote_}) : comma_quote_;
+}
+
+NodeId Layout::NewComma(int depth) {
   if (any_whitespace_) return builder_.Sequence({builder_.Bytes(","), space_});
   return builder_.Sequence({builder_.Bytes(item_separator_), LineBreak(depth)});
 }

@@ -30,6 +30,11 @@ class Layout {
   NodeId Close(char close, int depth);
   // Between two elements or members, the comma included.
   NodeId Comma(int depth);
+  // Before a key's text, and before that of any but the first.
+  NodeId Quote() const { return quote_; }
+  NodeId CommaQuote(int depth);
+  // Between a key's text and its value.
+  NodeId QuoteColon() const { return quote_colon_; }
   // Between a key and its value, the colon included.
   NodeId Colon() const { return colon_; }
   // After an element or a member.
@@ -38,7 +43,9 @@ class Layout {
   NodeId AroundRoot() const { return around_root_; }
 
  private:
+  void FixTexts();
   NodeId LineBreak(int depth);
+  NodeId NewComma(int depth);
 
   GrammarBuilder& builder_;
   bool any_whitespace_;
@@ -46,7 +53,8 @@ class Layout {
   std::optional<int> indent_;
   std::string item_separator_;
   NodeId space_;  // optional whitespace; empty when it is fixed
-  NodeId colon_, after_, around_root_;
+  NodeId colon_, after_, around_root_, quote_, quote_colon_;
+  NodeId comma_, comma_quote_;       // where they do not depend on the depth
   std::vector<NodeId> line_breaks_;  // by depth
 };
 

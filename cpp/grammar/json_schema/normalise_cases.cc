@@ -280,17 +280,24 @@ bool Normaliser::KeepsOrder(const ObjectSet& a, const ObjectSet& b) {
 
 StatusOr<bool> Normaliser::Within(const ObjectSet& a, const ObjectSet& b, int depth) {
   if (a.min < b.min || a.max > b.max) return false;
+  // An extra member of a would have a place of its own in b.
+  if (a.HasExtras() && b.named.size() > a.named.size()) return false;
   // What is plain comes first: mostly some member has values that are seen not to be within.
+  bool aligned = a.named.size() == b.named.size();  // the same keys in the same places
   for (size_t i = 0, n = std::min(a.named.size(), b.named.size()); i < n; ++i) {
-    const ExprId x = a.named[i].value, y = b.named[i].value;
+    const ObjectSet::Named &in_a = a.named[i], &in_b = b.named[i];
+    if (!SameKey(in_a.key, in_b.key)) {
+      aligned = false;
+      continue;
+    }
+    if (in_b.required && !in_a.required) return false;
+    const ExprId x = in_a.value, y = in_b.value;
     if (x == y || x == kNone || y == kAnything) continue;
-    if (x != kAnything && y != kNone && !pool_.IsSingle(y)) continue;
-    if (SameKey(a.named[i].key, b.named[i].key)) return false;
+    if (x == kAnything || y == kNone || pool_.IsSingle(y)) return false;
   }
-  for (size_t i = 0; i < b.named.size(); ++i) {
-    size_t place = PlaceOf(a, b.named[i].key, i);
+  for (size_t i = b.named.size(); i-- > 0;) {  // the last ones are those that few sets name
+    size_t place = aligned ? i : PlaceOf(a, b.named[i].key, i);
     if (place == a.named.size()) {
-      // An extra member of a would have a place of its own in b.
       if (a.HasExtras() || b.named[i].required) return false;
       continue;
     }
@@ -312,7 +319,8 @@ StatusOr<bool> Normaliser::Within(const ObjectSet& a, const ObjectSet& b, int de
   for (const ObjectSet::Some& s : b.none) {
     if (a.named.size() != b.named.size() || !holds(a.none, s)) return false;
   }
-  if (!KeepsOrder(a, b)) return false;
+  const bool orders = aligned && !a.unordered ? true : KeepsOrder(a, b);
+  if (!orders) return false;
   if (extras) {
     GM_ASSIGN_OR_RETURN(bool rest, Within(a.rest, b.rest, depth));
     if (!rest) return false;
@@ -321,7 +329,7 @@ StatusOr<bool> Normaliser::Within(const ObjectSet& a, const ObjectSet& b, int de
   if (!names) return false;
   for (size_t i = 0; i < a.named.size(); ++i) {
     const ObjectSet::Named& n = a.named[i];
-    size_t place = PlaceOf(b, n.key, i);
+    size_t place = aligned ? i : PlaceOf(b, n.key, i);
     ExprId value;
     if (place < b.named.size()) {
       value = b.named[place].value;

@@ -333,6 +333,9 @@ std::vector<NumberSet> Complement(const NumberSet& original) {
 bool Disjoint(const NumberSet& a, const NumberSet& b) { return Intersect(a, b).IsEmpty(); }
 
 bool IsSubset(const NumberSet& a, const NumberSet& b) {
+  if (a.lower && a.upper && a.lower->value == a.upper->value) {  // one number at most
+    return !a.Contains(a.lower->value) || b.Contains(a.lower->value);
+  }
   for (const NumberSet& outside : Complement(b)) {
     if (!Disjoint(a, outside)) return false;
   }

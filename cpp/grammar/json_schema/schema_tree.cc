@@ -344,14 +344,16 @@ StatusOr<const Schema*> SchemaTree::Read(JsonId node) {
       schema.types = kTypeAll;
     }
   }
-  schemas_.push_back(schema);
+  Schema& kept = schemas_.Append();
+  kept = schema;
   slot = static_cast<uint32_t>(schemas_.size());
-  return static_cast<const Schema*>(&schemas_.back());
+  return static_cast<const Schema*>(&kept);
 }
 
 std::string SchemaTree::ToString() const {
   std::string out;
-  for (const Schema& schema : schemas_) {
+  for (size_t i = 0; i < schemas_.size(); ++i) {
+    const Schema& schema = schemas_[i];
     out += document_.Pointer(schema.node) + ":";
     if (schema.boolean) out += *schema.boolean ? " true" : " false";
     for (uint64_t rest = schema.present; rest != 0; rest &= rest - 1) {

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/arena.h"
 #include "base/status.h"
 #include "grammar/json_schema/dynamic_scope.h"
 #include "grammar/json_schema/json_document.h"
@@ -184,7 +184,7 @@ class SchemaTree {
 
   JsonDocument& document_;
   const Limits& limits_;
-  std::deque<Schema> schemas_;
+  StableVector<Schema, 4> schemas_;
   std::vector<uint32_t> schema_of_node_;  // 1 + index into schemas_, or 0
   std::vector<Document> documents_;       // by text
   std::vector<Resource> resources_;

@@ -65,8 +65,12 @@ void SchemaTree::AddDocument(JsonId root, std::string uri, Draft inherited) {
     if (document_.IsString(*schema)) draft = DraftNamed(document_.text(*schema)).value_or(draft);
   }
   resources_.push_back({root, std::move(uri), draft, {}});
-  // Most documents have no identifiers: nothing to walk.
-  if (document_.has_identifiers(text)) FindIdentifiers(text);
+  // Most documents have no identifiers, or only that of the root: nothing to walk.
+  if (document_.has_identifiers(text)) {
+    FindIdentifiers(text);
+  } else if (document_.has_root_identifiers(text)) {
+    NoteIdentifiers(root, documents_[text].resource);
+  }
 }
 
 // The resource that the schema at `node` belongs to.

@@ -77,10 +77,14 @@ StatusOr<JsonId> SchemaTree::ResolveFrom(uint32_t resource, const Schema& schema
     return Error(StatusCode::kInvalidArgument, schema.node, keyword,
                  document_.Excerpt(value) + " " + what);
   };
-  auto [uri, raw_fragment] = SplitFragment(reference);
-  std::optional<std::string> fragment = PercentDecode(raw_fragment);
-  if (!fragment || FindInvalidUtf8(*fragment)) {
-    return missing("has a '%' that two hexadecimal digits of UTF-8 do not follow");
+  auto [uri, fragment] = SplitFragment(reference);
+  std::optional<std::string> decoded;
+  if (fragment.find('%') != std::string_view::npos) {
+    decoded = PercentDecode(fragment);
+    if (!decoded || FindInvalidUtf8(*decoded)) {
+      return missing("has a '%' that two hexadecimal digits of UTF-8 do not follow");
+    }
+    fragment = *decoded;
   }
   JsonId root = resources_[resource].root;
   if (!uri.empty()) {
@@ -100,15 +104,15 @@ StatusOr<JsonId> SchemaTree::ResolveFrom(uint32_t resource, const Schema& schema
     root = **found;
     resource = ResourceOf(root);
   }
-  if (fragment->empty()) return root;
-  if ((*fragment)[0] == '/') {
-    if (std::optional<JsonId> found = FollowPointer(root, *fragment)) return *found;
+  if (fragment.empty()) return root;
+  if (fragment[0] == '/') {
+    if (std::optional<JsonId> found = FollowPointer(root, fragment)) return *found;
     // Some documents count pointers from their root wherever an `id` stands on the way.
     const JsonId top = resources_[documents_[document_.text_of(root)].resource].root;
-    if (std::optional<JsonId> found = FollowPointer(top, *fragment)) return *found;
+    if (std::optional<JsonId> found = FollowPointer(top, fragment)) return *found;
     return missing("points at nothing in " + DocumentName(root));
   }
-  auto it = anchors_.find(std::pair(resource, *fragment));
+  auto it = anchors_.find(std::pair(resource, std::string(fragment)));
   if (it != anchors_.end()) return it->second;
   return missing("names an anchor that " + DocumentName(root) + " does not have");
 }

@@ -482,6 +482,21 @@ std::string StringSet::ToString() const {
   return "string" + out;
 }
 
+bool MergeValues(const StringSet& from, StringSet* into, size_t most) {
+  if (!from.values || !into->values || from.values->size() + into->values->size() > most) {
+    return false;
+  }
+  if (!OnlyValues(from) || !OnlyValues(*into)) return false;
+  into->values->insert(into->values->end(), from.values->begin(), from.values->end());
+  SortUnique(&*into->values);
+  return true;
+}
+
+bool ListsApart(const StringSet& a, const StringSet& b) {
+  if (!a.values || !b.values || a.values->size() != 1 || b.values->size() != 1) return false;
+  return a.values->front() != b.values->front();
+}
+
 StringSet Intersect(const StringSet& a, const StringSet& b) {
   if (a.IsAll() || b.IsAll() || &a == &b) {
     StringSet set = a.IsAll() ? b : a;

@@ -49,6 +49,11 @@ struct StringSet {
 };
 
 StringSet Intersect(const StringSet& a, const StringSet& b);
+// Where both are lists of values, at most `most` of them, and nothing else: adds those of `from` to
+// `into`. False where that is not so.
+bool MergeValues(const StringSet& from, StringSet* into, size_t most);
+// True only where both are such lists and plainly have nothing in common.
+bool ListsApart(const StringSet& a, const StringSet& b);
 // Disjoint sets whose union is every string outside `set`; {} when it holds every string.
 std::vector<StringSet> Complement(const StringSet& set);
 // True only when it is proved; false may also mean "not known".
