@@ -256,7 +256,7 @@ void CountedWalk::WalkRest(uint32_t i, TermId state, uint32_t rounds) {
     Add(&left, nodes_[k].tokens, nodes_[k + 1].tokens, rounds);
     if (at.escaping && !nodes_[k].leaf) escapes.push_back({rounds, k});
   };
-  auto whole = [&](uint32_t k, const WalkPlace&) {
+  auto whole = [&](uint32_t k, const WalkWhole&) {
     Add(&left, nodes_[k].tokens, nodes_[nodes_[k].end].tokens, rounds);
   };
   auto literal = [&](uint32_t k, uint64_t) {
@@ -299,7 +299,8 @@ bool CountedWalk::Run(TermId loose) {
     StatePlace& at = walker.Of(to);
     // Where the loop may end without a byte of its own, each place is one to escape from.
     if (x == 0 && !at.escaping && !node.leaf &&
-        TakesAll(walker, nodes_, alphabets, i, &at, false) && at.loop.most == UINT64_MAX &&
+        TakesAll(walker, nodes_, alphabets, i, &at, false, UINT32_MAX) &&
+        at.loop.most == UINT64_MAX && alphabets.below(i).IsWithin(at.loop.alphabet) &&
         alphabets.below(i).IsWithin(whole_)) {
       AddWhole(i, begun, more);
       i = node.end;

@@ -37,6 +37,7 @@ struct MaskCache::Draft {
     reach = completion = others_reach = UINT64_MAX;
     deepest = 0;
     made = nullptr;
+    scratch.in_vain = 0;
   }
 };
 

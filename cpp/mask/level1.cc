@@ -100,7 +100,7 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
     accept(node.tokens, tokens_end);
   };
   // All below is accepted inside, so that it does not matter where else it might end.
-  auto whole = [&](uint32_t i, const WalkPlace& at) {
+  auto whole = [&](uint32_t i, const WalkWhole& from) {
     const uint32_t first = nodes[i].tokens, end = nodes[nodes[i].end].tokens;
     if (end - first < kMinRun) {
       accept(first, end);
@@ -108,8 +108,8 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
       draft->runs.push_back({first, end});
     }
     const uint64_t rest_of_character = alphabets->below(i).leads != 0 ? 3 : 0;
-    reach = std::max(reach, alphabets->deepest(i) + at.completion + rest_of_character);
-    completion = std::max(completion, at.completion + rest_of_character);
+    reach = std::max(reach, alphabets->deepest(i) + from.after + rest_of_character);
+    completion = std::max(completion, from.after + rest_of_character);
   };
   auto inside = [&](uint32_t i, uint64_t rest) {
     accept(nodes[i].tokens, nodes[i + 1].tokens);
