@@ -166,6 +166,40 @@ std::optional<TermStore::Loosened> TermStore::LoosenAll(TermId id, int64_t least
   return Loosened{loose, bound};
 }
 
+// An intersection without the lower bound of its one part that has such.
+TermId TermStore::WithoutLeast(TermId id, LooseHead* head) {
+  const Term& t = terms_[id.value];
+  absl::InlinedVector<TermId, 8> parts;
+  for (TermId c : t.children) {
+    const Term& part = terms_[c.value];
+    if (part.kind != TermKind::kRepeat || part.a == 0) {
+      parts.push_back(c);
+      continue;
+    }
+    if (head->more != 0) return id;  // two of them
+    head->x = part.children[0];
+    head->more = part.a;
+    parts.push_back(Repeat(part.children[0], 0, part.b));
+  }
+  return And(parts);
+}
+
+TermStore::LooseHead TermStore::LoosenHead(TermId id, int64_t least) {
+  std::lock_guard lock(mutex_);
+  const Term& t = terms_[id.value];
+  LooseHead head;
+  head.state = id;
+  const TermId first = t.kind == TermKind::kSequence ? t.children[0] : id;
+  if (terms_[first.value].kind == TermKind::kAnd) {
+    LooseHead without = head;
+    without.state = WithoutLeast(first, &without);
+    if (without.state == first) without.more = 0;
+    head = without;
+  }
+  head.state = WithoutBounds(head.state, least, true, 0, &head.bound);
+  return head;
+}
+
 std::optional<TermStore::Counted> TermStore::FindCount(TermId id) const {
   const Term* counted = CountedPart(id);
   if (counted == nullptr) return std::nullopt;

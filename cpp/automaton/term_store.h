@@ -233,6 +233,16 @@ class TermStore {
   // that rule out texts of fewer than `least` bytes stay. Takes the lock.
   std::optional<Loosened> LoosenAll(TermId id, int64_t least);
 
+  // The beginning of a state without bounds: what it may read of a head that is an intersection, or
+  // else of the whole state, where no text is so long that an upper bound matters. Of a text of
+  // `state` of up to `bound` bytes that has `more` rounds of `x` or more in it the beginning takes
+  // it, too; `more` is 0 where there is no lower bound. Takes the lock.
+  struct LooseHead {
+    TermId state, x;
+    int64_t bound = kUnbounded, more = 0;
+  };
+  LooseHead LoosenHead(TermId id, int64_t least);
+
   // Of a state that Loosen() can loosen: its loop is of `least` to `most` rounds of `x` more, and
   // followed by `rest` (Empty() for nothing).
   struct Counted {
@@ -323,6 +333,7 @@ class TermStore {
   TermId MakeFar(TermId id);
   std::optional<Loop> LoopOf(TermId id, int depth);
   const Term* CountedPart(TermId id) const;
+  TermId WithoutLeast(TermId id, LooseHead* head);
   TermId WithRepeat(TermId id, const Term& counted, int64_t min);
   TermId WithoutBounds(TermId id, int64_t least, bool rest, int depth, int64_t* bound);
   bool Includes(TermId whole, TermId part);

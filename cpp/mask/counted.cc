@@ -15,6 +15,9 @@
 // ends in the loop it does not matter where the pattern can go on for as long as one likes: where a
 // shortest path has a state that loops on some character.
 //
+// Where few X's are left, tokens that need more are not walked: ten characters of which ten must be
+// digits leave only the digits. The walk for all bounds is made once one asks for more.
+//
 // Cost: some 10 ns a node, and 3 ns for each token below a node where the pattern loops on all that
 // is there; then some 10 us for each bound. Tests: tests/mask/counted_test.cc.
 #include "mask/counted.h"
@@ -45,7 +48,7 @@ class CountedWalk {
   // Whether leaving the loop for `rest` shows in the first byte.
   bool Fits(TermId rest);
   // False where a need cannot be told.
-  bool Run(TermId loose);
+  bool Run(TermId loose, int64_t most);
 
   std::vector<uint64_t> inside, left;  // number << 32 | token
   std::vector<CountedTokens::Escape> escapes;
@@ -256,7 +259,7 @@ void CountedWalk::WalkRest(uint32_t i, TermId state, uint32_t rounds) {
     Add(&left, nodes_[k].tokens, nodes_[k + 1].tokens, rounds);
     if (at.escaping && !nodes_[k].leaf) escapes.push_back({rounds, k});
   };
-  auto whole = [&](uint32_t k, const WalkPlace&) {
+  auto whole = [&](uint32_t k, const WalkWhole&) {
     Add(&left, nodes_[k].tokens, nodes_[nodes_[k].end].tokens, rounds);
   };
   auto literal = [&](uint32_t k, uint64_t) {
@@ -265,7 +268,7 @@ void CountedWalk::WalkRest(uint32_t i, TermId state, uint32_t rounds) {
   WalkFromState(&sets_, &scratch_, nodes_, &vocab_.alphabets(), i, state, visit, whole, literal);
 }
 
-bool CountedWalk::Run(TermId loose) {
+bool CountedWalk::Run(TermId loose, int64_t most) {
   const TrieAlphabets& alphabets = vocab_.alphabets();
   const auto count = static_cast<uint32_t>(vocab_.node_count());
   StateWalker walker(&terms_, &scratch_);
@@ -295,11 +298,17 @@ bool CountedWalk::Run(TermId loose) {
     const Needed* needed = Find({to, x});
     if (needed == nullptr || begun + needed->rounds >= kMostNeed) return false;
     const uint32_t more = needed->rounds;
+    // It never gets less on the way on.
+    if (begun + more > most) {
+      i = node.end;
+      continue;
+    }
     any_number &= needed->any_number;
     StatePlace& at = walker.Of(to);
     // Where the loop may end without a byte of its own, each place is one to escape from.
     if (x == 0 && !at.escaping && !node.leaf &&
-        TakesAll(walker, nodes_, alphabets, i, &at, false) && at.loop.most == UINT64_MAX &&
+        TakesAll(walker, nodes_, alphabets, i, &at, false, UINT32_MAX) &&
+        at.loop.most == UINT64_MAX && alphabets.below(i).IsWithin(at.loop.alphabet) &&
         alphabets.below(i).IsWithin(whole_)) {
       AddWhole(i, begun, more);
       i = node.end;
@@ -340,22 +349,25 @@ std::span<const TokenId> CountedTokens::ByNumber::Between(int64_t from, int64_t 
 }
 
 CountedTokens::CountedTokens(size_t words, ByNumber inside, ByNumber left,
-                             std::vector<Escape> escapes, bool any_number)
+                             std::vector<Escape> escapes, bool any_number, int64_t most)
     : words_(words),
       inside_(std::move(inside)),
       left_(std::move(left)),
       escapes_(std::move(escapes)),
-      any_number_(any_number) {}
+      any_number_(any_number),
+      most_(most) {}
 
 std::unique_ptr<CountedTokens> CountedTokens::Create(const Vocab& vocab, SetTable* sets,
                                                      TermId loose,
                                                      const std::vector<uint32_t>& table,
-                                                     TermId rest, WalkScratch* scratch) {
+                                                     TermId rest, int64_t most,
+                                                     WalkScratch* scratch) {
   CountedWalk walk(vocab, sets, table, scratch);
-  if (!walk.Fits(rest) || !walk.Run(loose)) return nullptr;
+  if (!walk.Fits(rest) || !walk.Run(loose, most)) return nullptr;
   const size_t words = (static_cast<size_t>(vocab.size()) + 31) / 32;
-  return std::unique_ptr<CountedTokens>(new CountedTokens(
-      words, ByNumber(walk.inside), ByNumber(walk.left), std::move(walk.escapes), walk.any_number));
+  return std::unique_ptr<CountedTokens>(
+      new CountedTokens(words, ByNumber(walk.inside), ByNumber(walk.left), std::move(walk.escapes),
+                        walk.any_number, most));
 }
 
 size_t CountedTokens::Count(int64_t least, int64_t most) const {

@@ -28,12 +28,16 @@ class CountedTokens {
     uint32_t node;    // of the vocabulary's trie
   };
 
-  // `loose`: such a state with X* as its loop. `table`: Slice::Tabulate of X. Null where it cannot
+  // `loose`: such a state with X* as its loop. `table`: Slice::Tabulate of X. `most`: tokens that
+  // need more X's than this are left out, and not walked where that shows. Null where it cannot
   // be told: the rest calls a procedure at once or begins as X's do, or how many X's complete a
   // prefix takes a search over many states.
   static std::unique_ptr<CountedTokens> Create(const Vocab& vocab, SetTable* sets, TermId loose,
                                                const std::vector<uint32_t>& table, TermId rest,
-                                               WalkScratch* scratch);
+                                               int64_t most, WalkScratch* scratch);
+
+  // The greatest `most` that can be asked for below.
+  int64_t most() const { return most_; }
 
   // Whether the state of `least` to `most` X's can be told.
   bool Knows(int64_t least) const { return least == 0 || any_number_; }
@@ -57,7 +61,7 @@ class CountedTokens {
   };
 
   CountedTokens(size_t words, ByNumber inside, ByNumber left, std::vector<Escape> escapes,
-                bool any_number);
+                bool any_number, int64_t most);
 
   const size_t words_;
   const ByNumber inside_;  // that end in the loop, by the X's until the loop can end
@@ -65,6 +69,7 @@ class CountedTokens {
   const std::vector<Escape> escapes_;
   // After any token that ends in the loop, any greater number of X's can complete it as well.
   const bool any_number_;
+  const int64_t most_;
   mutable std::mutex mutex_;
   // The bitmap asked for last, of the first so many of inside_: counts mostly go down by little.
   mutable std::vector<uint32_t> bits_;

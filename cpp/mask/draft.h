@@ -40,6 +40,7 @@ struct MaskCache::Draft {
     reach = completion = others_reach = UINT64_MAX;
     deepest = 0;
     made = nullptr;
+    scratch.in_vain = 0;
   }
 };
 
@@ -62,7 +63,7 @@ class MaskCache::Gatherer {
     Accept(node.tokens, tokens_end);
   }
   // All below is accepted inside, so that it does not matter where else it might end.
-  void Whole(uint32_t i, const WalkPlace& at) {
+  void Whole(uint32_t i, const WalkWhole& from) {
     const uint32_t first = nodes_[i].tokens, end = nodes_[nodes_[i].end].tokens;
     if (end - first < kMinRun) {
       Accept(first, end);
@@ -70,8 +71,8 @@ class MaskCache::Gatherer {
       draft_.runs.push_back({first, end});
     }
     const uint64_t rest_of_character = alphabets_->below(i).leads != 0 ? 3 : 0;
-    reach = std::max(reach, alphabets_->deepest(i) + at.completion + rest_of_character);
-    completion = std::max(completion, at.completion + rest_of_character);
+    reach = std::max(reach, alphabets_->deepest(i) + from.after + rest_of_character);
+    completion = std::max(completion, from.after + rest_of_character);
   }
   void Inside(uint32_t i, uint64_t rest) {
     Accept(nodes_[i].tokens, nodes_[i + 1].tokens);
@@ -84,7 +85,7 @@ class MaskCache::Gatherer {
     WalkFromState(
         sets, &draft_.scratch, nodes_, alphabets_, i, state,
         [this](uint32_t k, const WalkPlace& at) { Visit(k, at); },
-        [this](uint32_t k, const WalkPlace& at) { Whole(k, at); },
+        [this](uint32_t k, const WalkWhole& from) { Whole(k, from); },
         [this](uint32_t k, uint64_t rest) { Inside(k, rest); });
   }
 

@@ -75,11 +75,12 @@ void MaskCache::WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit
       visit(i, set, tokens.subspan(nodes[i].tokens, nodes[next].tokens - nodes[i].tokens),
             nodes[i].end);
     };
-    WalkTrie(SetWalker(&sets_, &lease->scratch), nodes, alphabets, first, end, depth, returned,
-             WalkCalls{[&](uint32_t i, const SetPlace& at) { some(i, at.id, i + 1); },
-                       [&](uint32_t i, const SetPlace& at) { some(i, at.id, nodes[i].end); },
-                       [&](uint32_t i, uint64_t) { some(i, SetTable::Dead(), i + 1); },
-                       [](uint32_t, const SetPlace&) {}});
+    WalkTrie(
+        SetWalker(&sets_, &lease->scratch), nodes, alphabets, first, end, depth, returned,
+        WalkCalls{[&](uint32_t i, const SetPlace& at) { some(i, at.id, i + 1); },
+                  [&](uint32_t i, const WholeFrom<SetId>& from) { some(i, from.id, nodes[i].end); },
+                  [&](uint32_t i, uint64_t) { some(i, SetTable::Dead(), i + 1); },
+                  [](uint32_t, const SetPlace&) {}});
   };
   if (level1.residual != nullptr) {
     const TokenTrie& trie = *level1.residual;

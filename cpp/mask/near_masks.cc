@@ -173,14 +173,20 @@ std::shared_ptr<const CountedTokens> MaskCache::TokensOf(TermId state,
   }
   const TermId loose = terms_.WithoutCount(state);
   const std::array key = {loose.value, counted.x.value, counted.rest.value};
+  bool known = false;  // for fewer rounds
   {
     std::lock_guard lock(counted_mutex_);
-    if (const auto it = counted_.find(key); it != counted_.end()) return it->second;
+    if (const auto it = counted_.find(key); it != counted_.end()) {
+      if (it->second == nullptr || counted.most <= it->second->most()) return it->second;
+      known = true;
+    }
   }
+  const int64_t most = !known && counted.most <= kNear ? counted.most : kUnbounded;
   std::shared_ptr<const CountedTokens> made;
   {
     const DraftLease draft(&drafts_);
-    made = CountedTokens::Create(*vocab_, &sets_, loose, *table, counted.rest, &draft->scratch);
+    made =
+        CountedTokens::Create(*vocab_, &sets_, loose, *table, counted.rest, most, &draft->scratch);
   }
   std::lock_guard lock(counted_mutex_);
   if (counted_bytes_ > kMostCounted) {
@@ -188,13 +194,18 @@ std::shared_ptr<const CountedTokens> MaskCache::TokensOf(TermId state,
     bytes_ -= counted_bytes_;
     counted_bytes_ = 0;
   }
+  auto bytes_of = [](const std::shared_ptr<const CountedTokens>& tokens) {
+    return tokens == nullptr ? kUncounted : tokens->memory_bytes();
+  };
   const auto [it, added] = counted_.try_emplace(key, made);
-  if (added) {
-    const size_t bytes = made == nullptr ? kUncounted : made->memory_bytes();
-    counted_bytes_ += bytes;
-    bytes_ += bytes;
+  size_t before = 0;
+  if (!added) {
+    before = bytes_of(it->second);
+    it->second = made;
   }
-  return it->second;
+  counted_bytes_ += bytes_of(made) - before;
+  bytes_ += bytes_of(made) - before;
+  return made;
 }
 
 // The mask of a state near the bounds of its count.

@@ -23,8 +23,9 @@
 namespace grammask::internal {
 namespace {
 
-constexpr size_t kMostItems = 32;  // of a set that are asked for their loops
-constexpr size_t kMostRanges = 3;  // of a state that is walked as it is
+constexpr size_t kMostItems = 32;   // of a set that are asked for their loops
+constexpr size_t kMostRoaming = 4;  // of a set that are asked for their regions
+constexpr size_t kMostRanges = 3;   // of a state that is walked as it is
 
 // Whether each text of bytes out of the ranges leads from `from` to `to`.
 bool AllLead(SetTable& sets, SetId from, std::span<const ByteRange> ranges, SetId to) {
@@ -72,8 +73,6 @@ void AddAscii(TermStore& terms, TermId state, Alphabet* loop) {
     if (e.to == state) AddAscii(e, loop);
   }
 }
-
-int AsciiSize(const Alphabet& a) { return std::popcount(a.low) + std::popcount(a.high); }
 
 // Whether all characters that begin with `lead` lead from `state` to itself.
 bool LeadLoops(TermStore& terms, TermId state, uint8_t lead) {
@@ -137,7 +136,7 @@ WalkLoop LoopOfItems(TermStore& terms, std::span<const Item> items) {
   WalkLoop best;
   for (const Item& item : items.first(std::min(items.size(), kMostItems))) {
     WalkLoop loop = LoopOf(terms, item.term);
-    if (loop.most < best.most || AsciiSize(loop.alphabet) <= AsciiSize(best.alphabet)) continue;
+    if (loop.most < best.most || loop.alphabet.AsciiSize() <= best.alphabet.AsciiSize()) continue;
     if (loop.loose == TermStore::Nothing()) loop.loose = item.term;
     best = loop;
   }
@@ -264,6 +263,21 @@ WalkLoop LoopOf(TermStore& terms, TermId state) {
   return loop;
 }
 
+WalkLoop RegionOf(TermStore& terms, Regions* regions, TermId state) {
+  return regions->Of(terms, state);
+}
+
+WalkLoop RegionOf(SetTable& sets, Regions* regions, SetId set) {
+  const SetBody& body = sets.Body(set);
+  WalkLoop best;
+  if (sets.set(set).captures || body.captures || body.items.size() > kMostRoaming) return best;
+  for (const Item& item : body.items) {
+    const WalkLoop region = regions->Of(sets.terms(), item.term);
+    if (region.alphabet.AsciiSize() > best.alphabet.AsciiSize()) best = region;
+  }
+  return best;
+}
+
 WalkLoop LoopOf(SetTable& sets, SetId set, bool loops) {
   const SetBody& body = sets.Body(set);
   WalkLoop loop;
@@ -276,7 +290,7 @@ WalkLoop LoopOf(SetTable& sets, SetId set, bool loops) {
       own.Add(static_cast<uint8_t>(b));
     }
   }
-  if (loop.most == UINT64_MAX && AsciiSize(loop.alphabet) >= AsciiSize(own)) return loop;
+  if (loop.most == UINT64_MAX && loop.alphabet.AsciiSize() >= own.AsciiSize()) return loop;
   loop = {};
   loop.alphabet = own;
   loop.most = UINT64_MAX;

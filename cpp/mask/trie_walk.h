@@ -6,29 +6,19 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/ids.h"
+#include "mask/regions.h"
 #include "parser/set_table.h"
 #include "vocab/trie.h"
 #include "vocab/trie_alphabets.h"
 
 namespace grammask::internal {
-
-// Characters of which a place can read `most` in any order, and not be dead. (Of a loop without end
-// it is then the same place again.) Of first bytes beyond ASCII only those in `looked` were asked
-// for.
-struct WalkLoop {
-  Alphabet alphabet;
-  uint64_t looked = 0;  // as Alphabet::leads
-  uint64_t most = 0;
-  // The state that is asked for characters beyond ASCII: of a loop that is counted beside a pattern
-  // the one without the bound, of an item of a set its state; else Nothing().
-  TermId loose;
-};
 
 // The loop of a set: that of one of its items, or, where it is known to lead to itself by some byte
 // (`loops`), its own, as far as its ASCII bytes have been stepped, so that it may turn out larger
@@ -36,12 +26,9 @@ struct WalkLoop {
 WalkLoop LoopOf(SetTable& sets, SetId set, bool loops);
 // The loop of a state.
 WalkLoop LoopOf(TermStore& terms, TermId state);
-
-struct ByteRange {
-  uint8_t lo, hi;
-};
-// What may follow a first byte of UTF-8, 0xC2 to 0xF4, byte by byte.
-std::span<const ByteRange> BytesAfter(uint8_t lead);
+// What a state, or some item of a set, can read in any order without being dead, wherever it leads.
+WalkLoop RegionOf(TermStore& terms, Regions* regions, TermId state);
+WalkLoop RegionOf(SetTable& sets, Regions* regions, SetId set);
 
 // A state that reads a text, byte by byte: which text, and what is then left.
 struct LiteralRun {
@@ -76,8 +63,11 @@ struct WalkPlace {
   bool looked = false;      // `loop` is known
   bool loops = false;       // as that of a place that leads to itself
   bool open = false;        // a state that is rather walked as a set
+  bool roamed = false;      // `region` is known
   uint64_t completion = 0;  // in an unknown context: the longest of the items' shortest texts
+  uint64_t after = 0;       // the same after any text below, where TakesAll() has just said so
   WalkLoop loop;
+  WalkLoop region;
 };
 struct SetPlace : WalkPlace {
   SetId id;  // Dead() is none
@@ -107,6 +97,7 @@ struct SetLevel {
   const uint8_t* next_byte;
   const uint8_t* end_bytes;
   uint32_t end;
+  uint32_t roams = 0;  // the level whose region all below may roam, and one; 0 for none
 };
 struct StateLevel {
   const ByteEdge* edge;  // children come in the order of their bytes, and so do edges
@@ -115,6 +106,26 @@ struct StateLevel {
   const uint32_t* children;
   int next_byte;
   uint32_t end;
+  uint32_t roams = 0;  // likewise
+};
+
+// Tokens that are taken without a look, from a place on: what any of them then needs to be
+// complete, at the most.
+struct WalkWhole {
+  uint64_t after;
+};
+template <class Id>
+struct WholeFrom : WalkWhole {
+  Id id;
+};
+
+// What the places below a node may read in any order, down to a depth.
+template <class Id>
+struct Roaming {
+  WalkLoop loop;
+  bool region;  // or the loop of the place
+  uint64_t deepest;
+  WholeFrom<Id> from;
 };
 
 // Of states without their bounds: first bytes beyond ASCII that were looked at, and those that
@@ -128,9 +139,13 @@ struct WalkScratch {
   static constexpr size_t kPlaces = 128;
   std::vector<SetLevel> set_levels;
   std::vector<StateLevel> state_levels;
+  std::vector<Roaming<SetId>> set_roaming;          // by level
+  std::vector<Roaming<TermId>> state_roaming;       // likewise
   absl::flat_hash_map<uint32_t, LooseLeads> loose;  // by state
-  SetPlace sets[kPlaces];                           // by id
-  StatePlace states[kPlaces];                       // by id
+  Regions regions;
+  uint32_t in_vain = 0;        // places in this mask that were asked for a loop, and had none
+  SetPlace sets[kPlaces];      // by id
+  StatePlace states[kPlaces];  // by id
 };
 
 // How the walk moves between sets of items.
@@ -143,6 +158,8 @@ class SetWalker {
 
   static bool IsDead(SetId id) { return id == SetTable::Dead(); }
   std::vector<Level>& levels() { return scratch_.set_levels; }
+  std::vector<Roaming<Id>>& roaming() { return scratch_.set_roaming; }
+  uint32_t& in_vain() { return scratch_.in_vain; }
   Place& Of(SetId id) {
     Place& at = scratch_.sets[id.value % WalkScratch::kPlaces];
     if (at.id != id) [[unlikely]]
@@ -154,6 +171,10 @@ class SetWalker {
     return loops ? !at.loops || (byte < 0x80 && !at.loop.alphabet.Contains(byte)) : !at.looked;
   }
   WalkLoop Loop(SetId id, bool loops) { return LoopOf(sets_, id, loops); }
+  WalkLoop Region(SetId id) { return RegionOf(sets_, &scratch_.regions, id); }
+  void LookAtLeads(WalkLoop* region, uint64_t leads) {
+    scratch_.regions.LookAtLeads(sets_.terms(), leads, region);
+  }
   // Looks at characters that begin with one of `leads`.
   void LookAtLeads(Place* at, uint64_t leads);
 
@@ -168,6 +189,7 @@ class SetWalker {
     level->id = at->id;
     level->children = nullptr;
     level->end = end;
+    level->roams = 0;
   }
   static bool ReadsFew(const Place& at) { return at.few != nullptr; }
   static void LookUp(const Place& at, const uint32_t* children, Level* level) {
@@ -221,6 +243,8 @@ class StateWalker {
 
   static bool IsDead(TermId id) { return id == TermStore::Nothing(); }
   std::vector<Level>& levels() { return scratch_.state_levels; }
+  std::vector<Roaming<Id>>& roaming() { return scratch_.state_roaming; }
+  uint32_t& in_vain() { return scratch_.in_vain; }
   Place& Of(TermId id) {
     Place& at = scratch_.states[id.value % WalkScratch::kPlaces];
     if (at.id != id) [[unlikely]]
@@ -229,6 +253,12 @@ class StateWalker {
   }
   static bool NeedsLook(const Place& at, bool, uint8_t) { return !at.looked; }
   WalkLoop Loop(TermId id, bool) { return Of(id).text ? WalkLoop() : LoopOf(terms_, id); }
+  WalkLoop Region(TermId id) {
+    return Of(id).text ? WalkLoop() : RegionOf(terms_, &scratch_.regions, id);
+  }
+  void LookAtLeads(WalkLoop* region, uint64_t leads) {
+    scratch_.regions.LookAtLeads(terms_, leads, region);
+  }
   void LookAtLeads(Place* at, uint64_t leads);
 
   void Need(Place* at) {
@@ -236,7 +266,7 @@ class StateWalker {
       TakeEdges(at);
   }
   static void Enter(const Place* at, uint32_t end, Level* level) {
-    *level = {at->edges, at->edges_end, at->id, nullptr, -1, end};
+    *level = {at->edges, at->edges_end, at->id, nullptr, -1, end, 0};
   }
   static bool ReadsFew(const Place& at) { return at.few; }
   static void LookUp(const Place&, const uint32_t* children, Level* level) {
@@ -271,37 +301,53 @@ class StateWalker {
   WalkScratch& scratch_;
 };
 
+inline constexpr uint32_t kWorthRoaming = 32;  // nodes below one for which its region is found
+
 // Whether the parser, in the place `at` at node `i`, takes all that is below; `loops`: it was in
-// that place before the last byte, too.
+// that place before the last byte, too; `worth`: nodes below for which the place's region is found.
 template <class Walker>
 bool TakesAll(Walker& walker, std::span<const TrieNode> nodes, const TrieAlphabets& alphabets,
-              uint32_t i, typename Walker::Place* at, bool loops) {
+              uint32_t i, typename Walker::Place* at, bool loops, uint32_t worth = kWorthRoaming) {
   constexpr uint32_t kWorthALook = 16;  // nodes below one
+  constexpr uint32_t kLongWalk = 200;   // places that did not
   const TrieNode& node = nodes[i];
   if (Walker::NeedsLook(*at, loops, node.byte)) {
     if (!loops && node.end - i < kWorthALook) return false;
     at->loop = walker.Loop(at->id, loops);
+    at->loop.size = at->loop.most == 0 ? 0 : at->loop.alphabet.AsciiSize();
     at->looked = true;
     at->loops = loops;
   }
-  WalkLoop& loop = at->loop;
-  if (loop.most == 0 || alphabets.deepest(i) - node.depth > loop.most) return false;
   const Alphabet& below = alphabets.below(i);
-  if (below.other || ((below.low & ~loop.alphabet.low) | (below.high & ~loop.alphabet.high)) != 0) {
-    return false;
+  // `known`: the loop or the region of the place; what asks it for more first bytes.
+  auto takes = [&](WalkLoop* known, auto* ask) {
+    if (known->most == 0 || alphabets.deepest(i) - node.depth > known->most || below.other) {
+      return false;
+    }
+    const Alphabet& taken = known->alphabet;
+    if (((below.low & ~taken.low) | (below.high & ~taken.high)) != 0) return false;
+    const uint64_t missing = below.leads & ~taken.leads;
+    if (missing == 0) return true;
+    if ((missing & known->looked) != 0) return false;
+    walker.LookAtLeads(ask, missing);
+    return (missing & ~taken.leads) == 0;
+  };
+  at->after = at->completion;
+  if (takes(&at->loop, at)) return true;
+  if (!at->roamed) {
+    if (node.end - i < worth || ++walker.in_vain() < kLongWalk) return false;
+    at->region = walker.Region(at->id);
+    at->region.size = at->region.alphabet.AsciiSize();
+    at->roamed = true;
   }
-  const uint64_t missing = below.leads & ~loop.alphabet.leads;
-  if (missing == 0) return true;
-  if ((missing & loop.looked) != 0) return false;
-  walker.LookAtLeads(at, missing);
-  return (missing & ~loop.alphabet.leads) == 0;
+  at->after = std::max(at->completion, at->region.completion);
+  return takes(&at->region, &at->region);
 }
 
 // What a walk calls for the nodes that it meets, in preorder:
 //   visit(node, place)       a node that the parser can reach.
-//   whole(node, place)       instead, where the parser is known to be not dead after any text
-//   below;
-//                            the walk goes on after the node's subtree.
+//   whole(node, from)        instead, where the parser, since the place `from`, is known to be not
+//                            dead after any text below; the walk goes on after the node's subtree.
 //   inside(node, completion) a node inside a text; completion: the length of the shortest text that
 //                            completes the state from here.
 //   open(node, place)        after visit(), a place that is `open`: the walk goes on after the
@@ -322,7 +368,9 @@ template <class Walker, class Calls>
 void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
               uint32_t first, uint32_t end, uint32_t depth, typename Walker::Id start,
               Calls&& calls) {
-  constexpr uint32_t kWorthJumping = 64;  // nodes below one
+  constexpr uint32_t kWorthJumping = 64;        // nodes below one
+  constexpr uint32_t kWorthNoting = 32;         // likewise
+  constexpr uint32_t kWorthRoamingAgain = 256;  // likewise
   static constexpr uint32_t kNoChildren[256] = {};
   using Place = typename Walker::Place;
   using Level = typename Walker::Level;
@@ -333,6 +381,48 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
       levels.resize(level + 16);
     return levels[level];
   };
+  std::vector<Roaming<typename Walker::Id>>& roaming = walker.roaming();
+  // What is known of node i from a place above it: below that it may roam.
+  auto roams_above = [&](uint32_t i) -> Roaming<typename Walker::Id>* {
+    if (nodes[i].depth == depth || alphabets == nullptr) return nullptr;
+    const uint32_t at = levels[nodes[i].depth - depth - 1].roams;
+    if (at == 0 || nodes[i].byte >= 0x80) return nullptr;
+    Roaming<typename Walker::Id>& above = roaming[at - 1];
+    return above.loop.alphabet.Contains(nodes[i].byte) ? &above : nullptr;
+  };
+  // Whether all at and below node i is taken by that.
+  auto taken = [&](uint32_t i, Roaming<typename Walker::Id>* above) {
+    const Alphabet& below = alphabets->below(i);
+    const Alphabet& all = above->loop.alphabet;
+    if (below.other || ((below.low & ~all.low) | (below.high & ~all.high)) != 0) return false;
+    if (alphabets->deepest(i) > above->deepest) return false;
+    const uint64_t missing = below.leads & ~all.leads;
+    if (missing == 0) return true;
+    if (!above->region || (missing & above->loop.looked) != 0) return false;
+    walker.LookAtLeads(&above->loop, missing);
+    return (missing & ~all.leads) == 0;
+  };
+  // Notes at the level of node i, in the place `at`, what all below may roam.
+  auto roam = [&](Place& at, uint32_t i, Level* level) {
+    const bool region = at.region.size > at.loop.size;
+    const WalkLoop& best = region ? at.region : at.loop;
+    if (const auto* above = roams_above(i); above != nullptr && above->loop.size > best.size) {
+      level->roams = levels[nodes[i].depth - depth - 1].roams;
+      return;
+    }
+    if (best.size == 0) return;
+    const uint32_t here = nodes[i].depth - depth;
+    if (here >= roaming.size()) roaming.resize(here + 16);
+    const uint64_t deepest = best.most > UINT32_MAX ? UINT64_MAX : nodes[i].depth + best.most;
+    const uint64_t after = region ? std::max(at.completion, best.completion) : at.completion;
+    roaming[here] = {best, region, deepest, {{after}, at.id}};
+    level->roams = here + 1;
+  };
+  // Whether all below node i, in the place `at`, is taken.
+  auto takes_all = [&](uint32_t i, Place* at, bool loops) {
+    return TakesAll(walker, nodes, *alphabets, i, at, loops,
+                    roams_above(i) != nullptr ? kWorthRoamingAgain : kWorthRoaming);
+  };
   // Goes on below node i, in the place `at`; the node to go on with.
   auto enter = [&](Place& at, uint32_t i) {
     walker.Need(&at);
@@ -342,6 +432,7 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
     }
     Level& level = level_at(i);
     Walker::Enter(&at, nodes[i].end, &level);
+    if (alphabets != nullptr && nodes[i].end - i >= kWorthNoting) roam(at, i, &level);
     if (alphabets != nullptr && nodes[i].end - i >= kWorthJumping && Walker::ReadsFew(at)) {
       if (const uint32_t* children = alphabets->children(i)) {
         Walker::LookUp(at, children, &level);
@@ -398,9 +489,8 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
       }
       if (Walker::IsDead(id)) return top_end;
       Place& at = walker.Of(id);
-      if (!nodes[i].leaf && alphabets != nullptr &&
-          TakesAll(walker, nodes, *alphabets, i, &at, false)) {
-        calls.whole(i, at);
+      if (!nodes[i].leaf && alphabets != nullptr && takes_all(i, &at, false)) {
+        calls.whole(i, WholeFrom<typename Walker::Id>{{at.after}, at.id});
         return top_end;
       }
       calls.visit(i, at);
@@ -419,6 +509,13 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
       }
     }
     const TrieNode& node = nodes[i];
+    if (from.roams != 0) {
+      if (auto* above = roams_above(i); above != nullptr && taken(i, above)) {
+        calls.whole(i, above->from);
+        i = node.end;
+        continue;
+      }
+    }
     const auto to = walker.Step(&from, node.byte);
     if (Walker::IsDead(to)) {
       i = Walker::Exhausted(from) ? from.end : node.end;
@@ -430,8 +527,8 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
       ++i;
       continue;
     }
-    if (alphabets != nullptr && TakesAll(walker, nodes, *alphabets, i, &at, to == from.id)) {
-      calls.whole(i, at);
+    if (alphabets != nullptr && takes_all(i, &at, to == from.id)) {
+      calls.whole(i, WholeFrom<typename Walker::Id>{{at.after}, at.id});
       i = node.end;
       continue;
     }
@@ -448,13 +545,18 @@ void WalkFromState(SetTable* sets, WalkScratch* scratch, std::span<const TrieNod
                    const Whole& whole, const Inside& inside) {
   auto as_set = [&](uint32_t k, const StatePlace& at) {
     if (at.as_set == SetTable::Dead()) at.as_set = sets->InUnknownContext(at.id);
-    WalkTrie(SetWalker(sets, scratch), nodes, alphabets, k + 1, nodes[k].end, nodes[k].depth,
-             at.as_set, WalkCalls{visit, whole, inside, [](uint32_t, const SetPlace&) {}});
+    SetWalker by_sets(sets, scratch);
+    if (SetPlace& set = by_sets.Of(at.as_set); at.roamed && !set.roamed) {
+      set.region = at.region;
+      set.roamed = true;
+    }
+    WalkTrie(by_sets, nodes, alphabets, k + 1, nodes[k].end, nodes[k].depth, at.as_set,
+             WalkCalls{visit, whole, inside, [](uint32_t, const SetPlace&) {}});
   };
   StateWalker walker(&sets->terms(), scratch);
   StatePlace& at = walker.Of(state);
   if (alphabets != nullptr && TakesAll(walker, nodes, *alphabets, i, &at, false)) {
-    whole(i, at);
+    whole(i, WholeFrom<TermId>{{at.after}, at.id});
     return;
   }
   visit(i, at);

@@ -4,6 +4,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -25,6 +26,7 @@ struct Alphabet {
   bool Contains(uint8_t ascii) const {
     return ((ascii < 64 ? low >> ascii : high >> (ascii - 64)) & 1) != 0;
   }
+  int AsciiSize() const { return std::popcount(low) + std::popcount(high); }
   void Add(uint8_t ascii) { (ascii < 64 ? low : high) |= uint64_t{1} << (ascii & 63); }
   void AddLead(uint8_t byte) { leads |= uint64_t{1} << (byte - kFirstLead); }
   bool empty() const { return (low | high | leads) == 0; }

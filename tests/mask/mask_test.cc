@@ -316,6 +316,101 @@ TEST(Mask, SearchesAndIntersectionsOfLoops) {
   }
 }
 
+// Tokens by the thousand, so that walks are long: all short texts of some characters, and random
+// ones.
+std::vector<std::string> ManyTokens() {
+  constexpr std::string_view kCharacters = "abcdefgh. 1%";
+  std::vector<std::string> tokens = {"\"",
+                                     "\",",
+                                     "a\"",
+                                     "\\n",
+                                     "a\\u00",
+                                     "%a1",
+                                     "\xC3\xA9",
+                                     "b\xC3",
+                                     "\xE6\x97\xA5",
+                                     "\xE6\x97\xA5 a",
+                                     "c\xC3\xA9"
+                                     "d"};
+  std::mt19937 random(29);
+  for (char x : kCharacters) {
+    for (char y : kCharacters) {
+      for (char z : kCharacters) {
+        tokens.push_back({x, y, z});
+        for (int i = 0; i < 14; ++i) {
+          std::string token = {x, y, z};
+          for (size_t n = 1 + random() % 6; n > 0; --n) {
+            token += kCharacters[random() % kCharacters.size()];
+          }
+          if (random() % 50 == 0) token += i % 2 == 0 ? "\xC3\xA9" : "\"";
+          tokens.push_back(token);
+        }
+      }
+    }
+  }
+  std::ranges::sort(tokens);
+  tokens.erase(std::ranges::unique(tokens).begin(), tokens.end());
+  return tokens;
+}
+
+// Characters that lead to one of several states, none of which they lead back to always: near
+// bounds and far from them.
+TEST(Mask, StatesToRoamAmong) {
+  const auto vocab = MakeVocab(ManyTokens());
+  const CodePointSet letters = {{'a', 'h'}, {'.', '.'}, {'1', '1'}};
+  const CodePointSet any = CodePointSet::All().Minus({{'"', '"'}});
+  const CodePointSet graph = any.Minus({{' ', ' '}});
+  using Make = NodeId (*)(GrammarBuilder&, const CodePointSet&, const CodePointSet&);
+  const Make patterns[] = {
+      // Does not end in a dot.
+      [](GrammarBuilder& b, const CodePointSet& some, const CodePointSet&) {
+        return b.Sequence(
+            {b.Repeat(b.Class(some), 0, kUnbounded), b.Class(some.Minus({{'.', '.'}}))});
+      },
+      // A search among characters and escapes of three.
+      [](GrammarBuilder& b, const CodePointSet& some, const CodePointSet&) {
+        const NodeId hex = b.Class({{'1', '1'}, {'a', 'f'}});
+        const NodeId unit = b.Choice({b.Class(some), b.Sequence({b.Bytes("%"), hex, hex})});
+        return b.And(
+            {b.Repeat(unit, 0, kUnbounded),
+             b.Sequence({b.Repeat(b.Class(CodePointSet::All()), 0, kUnbounded), b.Bytes("ab.1a"),
+                         b.Repeat(b.Class(CodePointSet::All()), 0, kUnbounded)})});
+      },
+      // Words, a few of them.
+      [](GrammarBuilder& b, const CodePointSet&, const CodePointSet& graph) {
+        const NodeId word = b.Repeat(b.Class(graph), 1, kUnbounded);
+        const NodeId space = b.Repeat(b.Bytes(" "), 1, kUnbounded);
+        return b.Sequence({b.Repeat(b.Sequence({word, space}), 0, 12), word});
+      },
+      // Two of one character must not meet.
+      [](GrammarBuilder& b, const CodePointSet&, const CodePointSet& graph) {
+        const NodeId all = b.Repeat(b.Class(CodePointSet::All()), 0, kUnbounded);
+        return b.And({b.Repeat(b.Class(graph), 0, kUnbounded),
+                      b.Not(b.Sequence({all, b.Bytes("bb"), all}))});
+      },
+  };
+  constexpr std::pair<int64_t, int64_t> kBounds[] = {{0, kUnbounded}, {0, 40}, {9, 30}, {12, 12}};
+  for (const Make& make : patterns) {
+    for (const auto& [least, most] : kBounds) {
+      MaskWorld w(vocab);
+      SetId set = w.Start([&](GrammarBuilder& b) {
+        const NodeId pattern = make(b, letters, graph);
+        const NodeId text =
+            most == kUnbounded ? pattern : b.And({pattern, b.Repeat(b.Class(any), least, most)});
+        return b.Sequence({b.Bytes("\""), text, b.Bytes("\","), b.Bytes("end")});
+      });
+      const std::string what =
+          "pattern " + std::to_string(&make - patterns) + ", up to " + std::to_string(most);
+      for (const char* step : {"\"", "a", "b.1", "abcd", "fghabc", "eabcde", "gab"}) {
+        set = w.sets().Run(set, step);
+        if (set == SetTable::Dead()) break;
+        w.Check(set, what + " after " + step);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 // A counted loop takes whole subtrees as long as its count lasts.
 TEST(Mask, ACountedLoop) {
   const auto vocab = MakeVocab(WordTokens());

@@ -1,0 +1,192 @@
+// A state to the characters that it can read in any order, whichever states these lead to.
+//
+// A loop leads back to where it was. But after `[a-z.]*[a-z]` has read a dot it wants a letter, and
+// a search has read one letter more or less of what it looks for; a text of words is inside a word
+// or between two. Such states lead to one another: as long as none of them is dead by any character
+// of an alphabet, and none leads out, any text of it is taken. So from a state its targets are
+// followed; where one of them cannot read some of the alphabet, either the characters that lead
+// there are given up or those that it cannot read, whichever are fewer. Of the path of a URI there
+// remain all its characters but `%`, which digits must follow.
+//
+// Bounds are left out (TermStore::LoosenHead): a text short enough to be completed within them is
+// one of the state's. A lower bound can always be reached by characters of the alphabet put behind.
+//
+// Cost: that of deriving the states, up to kMostStates, once. Tests: tests/mask/mask_test.cc.
+#include "mask/regions.h"
+
+#include <absl/container/inlined_vector.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace grammask::internal {
+namespace {
+
+constexpr size_t kMostStates = 160;
+constexpr size_t kMostRegions = 4096;  // kept
+constexpr int kFewest = 8;             // characters in an alphabet that is worth it
+constexpr int64_t kLeastBound = 16;    // bytes; lower bounds stay
+constexpr int64_t kMostMore = 4096;    // rounds that a lower bound wants
+constexpr uint64_t kCutOff = 3;        // bytes that the last character of a token may want
+
+Alphabet AsciiOf(const ByteEdge& e) {
+  auto bits = [&](int from) {  // of the 64 bytes from there on
+    const int lo = std::max(e.lo - from, 0), hi = std::min(e.hi - from, 63);
+    return lo > hi ? 0 : (~uint64_t{0} >> (63 - (hi - lo))) << lo;
+  };
+  Alphabet a;
+  a.low = bits(0);
+  a.high = bits(64);
+  return a;
+}
+
+Alphabet Both(const Alphabet& x, const Alphabet& y) {
+  return {.low = x.low & y.low, .high = x.high & y.high};
+}
+
+void Remove(const Alphabet& from, Alphabet* a) {
+  a->low &= ~from.low;
+  a->high &= ~from.high;
+}
+
+// The ASCII characters that a state reads; none where it reads anything but bytes.
+Alphabet Readable(TermStore& terms, TermId state) {
+  Alphabet all;
+  const Expansion& expansion = terms.Expand(state);
+  if (!expansion.calls.empty() || !expansion.tokens.empty()) return all;
+  for (const ByteEdge& e : expansion.bytes) {
+    const Alphabet some = AsciiOf(e);
+    all.low |= some.low;
+    all.high |= some.high;
+  }
+  return all;
+}
+
+// Whether each text of bytes out of the ranges leads from `from` to one of the states.
+bool AllLead(TermStore& terms, TermId from, std::span<const ByteRange> ranges,
+             std::span<const TermId> states) {
+  if (ranges.empty()) return std::ranges::find(states, from) != states.end();
+  int next = ranges[0].lo;
+  for (const ByteEdge& e : terms.Expand(from).bytes) {
+    if (e.hi < next) continue;
+    // At most four bytes deep.
+    if (e.lo > next || !AllLead(terms, e.to, ranges.subspan(1), states)) return false;
+    next = e.hi + 1;
+    if (next > ranges[0].hi) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Regions::Region* Regions::Find(TermStore& terms, TermId start) {
+  if (regions_.size() >= kMostRegions) {
+    by_state_.clear();
+    regions_.clear();
+  }
+  auto [it, added] = by_state_.try_emplace(start.value);
+  if (!added) return it->second;
+  Region& region = regions_.emplace_back();
+  it->second = &region;
+  const Alphabet readable = Readable(terms, start);
+  Alphabet alphabet = readable;
+  std::vector<TermId> states = {start};
+  struct Target {
+    TermId to;
+    Alphabet by;
+    int reads = 0;
+  };
+  absl::InlinedVector<Target, 16> targets;
+  for (size_t i = 0; i < states.size(); ++i) {
+    targets.clear();
+    for (const ByteEdge& e : terms.Expand(states[i]).bytes) {
+      if (e.lo >= 0x80) break;
+      const Alphabet by = AsciiOf(e);
+      const auto same = std::ranges::find(targets, e.to, &Target::to);
+      if (same == targets.end()) {
+        targets.push_back({e.to, by});
+      } else {
+        same->by.low |= by.low;
+        same->by.high |= by.high;
+      }
+    }
+    // What reads least comes first: mostly it ends the text.
+    for (Target& target : targets)
+      target.reads = Both(Readable(terms, target.to), alphabet).AsciiSize();
+    std::ranges::sort(targets, {}, &Target::reads);
+    for (const Target& target : targets) {
+      if (std::ranges::find(states, target.to) != states.end()) continue;
+      const Alphabet by = Both(target.by, alphabet);
+      if (by.empty()) continue;
+      const Alphabet left = Both(Readable(terms, target.to), alphabet);
+      if (by.AsciiSize() <= alphabet.AsciiSize() - left.AsciiSize()) {
+        Remove(by, &alphabet);
+      } else {
+        alphabet = left;
+        states.push_back(target.to);
+      }
+      if (alphabet.AsciiSize() < kFewest || states.size() > kMostStates) return &region;
+    }
+  }
+  if (alphabet.AsciiSize() < kFewest) return &region;
+  region.alphabet = alphabet;
+  for (TermId s : states) {
+    region.completion = std::max(region.completion, terms.term(s).min_length);
+    if (Readable(terms, s) == readable) by_state_.try_emplace(s.value, &region);
+  }
+  region.states = std::move(states);
+  return &region;
+}
+
+WalkLoop Regions::Of(TermStore& terms, TermId state) {
+  const TermStore::LooseHead head = terms.LoosenHead(state, kLeastBound);
+  const Region& region = *Find(terms, head.state);
+  WalkLoop loop;
+  if (region.states.empty()) return loop;
+  if (head.more > 0) {
+    // Each character must be a round of its own.
+    for (const ByteEdge& e : terms.Expand(head.x).bytes) {
+      if (e.to == TermStore::Empty()) continue;
+      const Alphabet by = AsciiOf(e);
+      if (((by.low & region.alphabet.low) | (by.high & region.alphabet.high)) != 0) return loop;
+    }
+    if (head.more > kMostMore) return loop;
+  }
+  const uint64_t completion = region.completion + static_cast<uint64_t>(head.more);
+  loop.most = UINT64_MAX;
+  if (head.bound != kUnbounded) {
+    if (static_cast<uint64_t>(head.bound) <= completion + kCutOff) return WalkLoop();
+    loop.most = static_cast<uint64_t>(head.bound) - completion - kCutOff;
+  }
+  // Where the region is that of the head alone, the rest is still to come.
+  const Term& t = terms.term(state);
+  const bool rest =
+      t.kind == TermKind::kSequence && terms.term(t.children[0]).kind == TermKind::kAnd;
+  loop.completion = completion + (rest ? terms.term(t.children[1]).min_length : 0);
+  loop.alphabet = region.alphabet;
+  loop.alphabet.leads = head.more > 0 ? 0 : region.alphabet.leads;
+  loop.looked = head.more > 0 ? ~uint64_t{0} : region.looked;
+  loop.loose = head.state;
+  return loop;
+}
+
+void Regions::LookAtLeads(TermStore& terms, uint64_t leads, WalkLoop* loop) {
+  Region& region = *Find(terms, loop->loose);
+  for (leads &= ~region.looked; leads != 0; leads &= leads - 1) {
+    const auto lead = static_cast<uint8_t>(Alphabet::kFirstLead + std::countr_zero(leads));
+    region.looked |= leads & ~(leads - 1);
+    if (lead < 0xC2 || lead > 0xF4) break;
+    const bool all = std::ranges::all_of(region.states, [&](TermId state) {
+      const auto edges = terms.Expand(state).bytes;
+      const auto e = std::ranges::lower_bound(edges, lead, {}, &ByteEdge::hi);
+      return e != edges.end() && e->lo <= lead &&
+             AllLead(terms, e->to, BytesAfter(lead), region.states);
+    });
+    if (!all) break;
+    region.alphabet.AddLead(lead);
+  }
+  loop->looked = region.looked;
+  loop->alphabet.leads = region.alphabet.leads;
+}
+
+}  // namespace grammask::internal
