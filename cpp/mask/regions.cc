@@ -11,7 +11,8 @@
 // Bounds are left out (TermStore::LoosenHead): a text short enough to be completed within them is
 // one of the state's. A lower bound can always be reached by characters of the alphabet put behind.
 //
-// Cost: that of deriving the states, up to kMostStates, once. Tests: tests/mask/mask_test.cc.
+// Cost: that of deriving the states, up to kMostStates, once; so only long walks ask. Tests:
+// tests/mask/mask_test.cc.
 #include "mask/regions.h"
 
 #include <absl/container/inlined_vector.h>
@@ -22,7 +23,8 @@
 namespace grammask::internal {
 namespace {
 
-constexpr size_t kMostStates = 160;
+constexpr size_t kMostStates = 128;
+constexpr size_t kMostMade = 640;      // states that are made on the way
 constexpr size_t kMostRegions = 4096;  // kept
 constexpr int kFewest = 8;             // characters in an alphabet that is worth it
 constexpr int64_t kLeastBound = 16;    // bytes; lower bounds stay
@@ -90,6 +92,7 @@ Regions::Region* Regions::Find(TermStore& terms, TermId start) {
   it->second = &region;
   const Alphabet readable = Readable(terms, start);
   Alphabet alphabet = readable;
+  const size_t before = terms.size();
   std::vector<TermId> states = {start};
   struct Target {
     TermId to;
@@ -99,6 +102,7 @@ Regions::Region* Regions::Find(TermStore& terms, TermId start) {
   absl::InlinedVector<Target, 16> targets;
   for (size_t i = 0; i < states.size(); ++i) {
     targets.clear();
+    if (terms.size() > before + kMostMade) return &region;
     for (const ByteEdge& e : terms.Expand(states[i]).bytes) {
       if (e.lo >= 0x80) break;
       const Alphabet by = AsciiOf(e);
@@ -111,8 +115,9 @@ Regions::Region* Regions::Find(TermStore& terms, TermId start) {
       }
     }
     // What reads least comes first: mostly it ends the text.
-    for (Target& target : targets)
+    for (Target& target : targets) {
       target.reads = Both(Readable(terms, target.to), alphabet).AsciiSize();
+    }
     std::ranges::sort(targets, {}, &Target::reads);
     for (const Target& target : targets) {
       if (std::ranges::find(states, target.to) != states.end()) continue;
@@ -172,6 +177,10 @@ WalkLoop Regions::Of(TermStore& terms, TermId state) {
 
 void Regions::LookAtLeads(TermStore& terms, uint64_t leads, WalkLoop* loop) {
   Region& region = *Find(terms, loop->loose);
+  if (region.alphabet.low != loop->alphabet.low || region.alphabet.high != loop->alphabet.high) {
+    loop->looked = ~uint64_t{0};  // found anew, after others had to make room, in another way
+    return;
+  }
   for (leads &= ~region.looked; leads != 0; leads &= leads - 1) {
     const auto lead = static_cast<uint8_t>(Alphabet::kFirstLead + std::countr_zero(leads));
     region.looked |= leads & ~(leads - 1);

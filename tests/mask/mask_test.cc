@@ -342,6 +342,9 @@ std::vector<std::string> ManyTokens() {
           for (size_t n = 1 + random() % 6; n > 0; --n) {
             token += kCharacters[random() % kCharacters.size()];
           }
+          if (random() % 20 == 0) token += "abcab.1aabcdefgh1";
+          if (random() % 20 == 0) token = {x, y, z, 'a'};
+          if (token.size() == 4) token += " a a a a a a a a a a a a a";
           if (random() % 50 == 0) token += i % 2 == 0 ? "\xC3\xA9" : "\"";
           tokens.push_back(token);
         }
