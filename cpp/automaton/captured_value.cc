@@ -3,8 +3,9 @@
 // The text is read token by token beside the value: scalars must be equal, an array must have one
 // more element where the text has one, a key must be one that the value has, and a closing bracket
 // must find nothing missing. `{"b" : [1.0` may become {"a": 2, "b": [1, 5]}, `{"b":[2` may not. An
-// unfinished scalar counts as one that may still become the one it stands for unless its beginning
-// differs. Linear in the text; an explicit stack.
+// unfinished scalar may become the one it stands for unless its beginning differs: `110` may become
+// 1.1 (110e-2), not 1, and `"\u00` may become "a", not "\u20AC". Linear in the text; an explicit
+// stack.
 //
 // Tests: tests/automaton/captured_value_test.cc.
 #include "automaton/captured_value.h"
@@ -38,13 +39,15 @@ size_t StringLength(std::string_view text) {
   return std::string_view::npos;
 }
 
-// What a string token says, without its quotes; of an open one, as far as whole characters go. Its
-// bytes come from a grammar of JSON strings, so escapes are as they should be.
-std::string Decoded(std::string_view token, bool open) {
+// What a string token says, without its quotes; of an open one, as far as whole characters go:
+// `read` bytes. Its bytes come from a grammar of JSON strings, so escapes are as they should be.
+std::string Decoded(std::string_view token, bool open, size_t* read) {
   constexpr std::string_view kShort = "\"\\/bfnrt", kMeaning = "\"\\/\b\f\n\r\t";
   std::string out;
   const size_t end = open ? token.size() : token.size() - 1;
-  for (size_t i = 1; i < end;) {
+  for (size_t i = 1;;) {
+    *read = i;
+    if (i >= end) break;
     if (token[i] != '\\') {
       out += token[i++];
       continue;
@@ -73,6 +76,55 @@ std::string Decoded(std::string_view token, bool open) {
     AppendUtf8(*c, &out);
   }
   return out;
+}
+
+std::string Decoded(std::string_view token) {
+  size_t read = 0;
+  return Decoded(token, false, &read);
+}
+
+// Whether an open string token may become `text`, down to the digits of an escape that is cut off.
+bool MayBecomeText(std::string_view token, std::string_view text) {
+  size_t read = 0;
+  const std::string begun = Decoded(token, true, &read);
+  if (!text.starts_with(begun)) return false;
+  const std::string_view cut = token.substr(read);
+  if (cut.empty()) return true;
+  if (begun.size() == text.size()) return false;
+  const auto next = DecodeUtf8(text, begun.size());
+  if (!next) return true;
+  auto digits = [](uint32_t unit) {
+    constexpr char kHex[] = "0123456789abcdef";
+    return std::string{
+        '\\', 'u', kHex[unit >> 12], kHex[unit >> 8 & 15], kHex[unit >> 4 & 15], kHex[unit & 15]};
+  };
+  const uint32_t c = next->code_point;
+  const std::string escape = c < 0x10000 ? digits(c)
+                                         : digits(0xD800 + ((c - 0x10000) >> 10)) +
+                                               digits(0xDC00 + ((c - 0x10000) & 0x3FF));
+  auto lower = [](char x) { return 'A' <= x && x <= 'F' ? static_cast<char>(x + 32) : x; };
+  std::string asked(cut);
+  std::ranges::transform(asked, asked.begin(), lower);
+  return escape.starts_with(asked);
+}
+
+// The digits of a number without its exponent, from the first that is not 0 on.
+std::string Significant(std::string_view number) {
+  std::string out;
+  for (char c : number.substr(0, number.find_first_of("eE"))) {
+    if (c >= '0' && c <= '9' && !(out.empty() && c == '0')) out += c;
+  }
+  return out;
+}
+
+// Whether an open number may become `target`. More digits and an exponent move the point of those
+// that are there, and do not change them.
+bool MayBecomeNumber(std::string_view number, std::string_view target) {
+  const std::string has = Significant(number);
+  std::string wanted = Significant(target);
+  wanted.resize(std::max(wanted.size(), has.size()), '0');
+  const bool is_zero = wanted.find_first_not_of('0') == std::string::npos;
+  return ((number[0] == '-') == (target[0] == '-') || is_zero) && wanted.starts_with(has);
 }
 
 bool EqualNumbers(std::string_view a, std::string_view b) {
@@ -145,9 +197,9 @@ class Follower {
         if (c != '"') return false;
         const size_t length = StringLength(rest_);
         if (length == std::string_view::npos) {
-          return d_.text(node).starts_with(Decoded(std::exchange(rest_, {}), true));
+          return MayBecomeText(std::exchange(rest_, {}), d_.text(node));
         }
-        const std::string text = Decoded(rest_.substr(0, length), false);
+        const std::string text = Decoded(rest_.substr(0, length));
         rest_.remove_prefix(length);
         return text == d_.text(node);
       }
@@ -157,7 +209,7 @@ class Follower {
         while (length < rest_.size() && IsNumberChar(rest_[length])) ++length;
         const std::string_view number = rest_.substr(0, length);
         rest_.remove_prefix(length);
-        if (rest_.empty()) return (number[0] == '-') == (d_.text(node)[0] == '-') || IsZero(node);
+        if (rest_.empty()) return MayBecomeNumber(number, d_.text(node));
         return EqualNumbers(number, d_.text(node));
       }
       case JsonKind::kNull:
@@ -169,8 +221,6 @@ class Follower {
     }
     return false;
   }
-
-  bool IsZero(JsonId node) const { return EqualNumbers(d_.text(node), "0"); }
 
   bool Literal(std::string_view word) {
     const size_t n = std::min(word.size(), rest_.size());
@@ -184,11 +234,11 @@ class Follower {
     if (rest_[0] != '"') return false;
     const size_t length = StringLength(rest_);
     if (length == std::string_view::npos) {
-      const std::string text = Decoded(std::exchange(rest_, {}), true);
+      const std::string_view key = std::exchange(rest_, {});
       return std::ranges::any_of(d_.members(f->node),
-                                 [&](const JsonMember& m) { return m.key.starts_with(text); });
+                                 [&](const JsonMember& m) { return MayBecomeText(key, m.key); });
     }
-    const std::string key = Decoded(rest_.substr(0, length), false);
+    const std::string key = Decoded(rest_.substr(0, length));
     rest_.remove_prefix(length);
     const auto members = d_.members(f->node);
     for (size_t i = 0; i < members.size(); ++i) {

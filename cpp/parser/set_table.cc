@@ -499,6 +499,14 @@ std::string SetTable::Fingerprint(SetId id) const {
   return out;
 }
 
+// Whether a backslash only begins another spelling of what the items can read without it.
+bool SetTable::OnlySpells(const SetBody& body) {
+  return std::ranges::all_of(body.items, [&](const Item& item) {
+    const Expansion& e = terms_.ExpandLocked(item.term);
+    return e.spelling_byte == '\\' || FindEdge(e.bytes, '\\') == nullptr;
+  });
+}
+
 // A search for a byte after which some text is none that a rival could have. It stays among the
 // spellings of the rivals, and mostly ends at the first byte tried; where it takes more than
 // kMostViableSteps the answer is yes. A set whose values can only be completed to rivals is never
@@ -514,8 +522,10 @@ bool SetTable::Viable(SetId start) {
   size_t steps = 0;
   for (size_t next = 0; next < visits.size(); ++next) {
     const SetId at = visits[next].set;
-    const ClassMap& classes = *MakeBodyLocked(at).classes;
-    for (uint8_t byte : classes.example) {
+    const SetBody& body = MakeBodyLocked(at);
+    const bool plain = OnlySpells(body);
+    for (uint8_t byte : body.classes->example) {
+      if (plain && byte == '\\') continue;  // it leads to the same values by a longer way
       const SetId to = StepUnchecked(at, byte);
       if (to == Dead()) continue;
       const auto known = viable_.find(to.value);

@@ -199,6 +199,7 @@ class SetTable {
   SetId StepUnchecked(SetId set, uint8_t byte);
   // Whether the values at risk in a set can still become others.
   bool Viable(SetId set);
+  bool OnlySpells(const SetBody& body);
   std::string Fingerprint(SetId set) const;
   const ClassMap* Classes(std::span<const Item> items, bool each_byte);
   const ClassMap* InternClasses(std::span<const uint32_t> runs);

@@ -67,14 +67,39 @@ TEST(CapturedValue, EveryBeginningOfItsTextsMayBecomeIt) {
 
 TEST(CapturedValue, OtherTextsAreToldApartWhereTheyDiffer) {
   const CapturedValue value = Value(R"({"a":[1,20],"b":"xy"})");
-  for (const std::string text :
-       {R"({"c)", R"({"a":[2,)", R"({"a":[1,20,)", R"({"a":[1])", R"({"a":{)", R"({"b":"x")",
-        R"({"b":"z)", R"({"b":1)", R"({"a":[1,20]})", R"({})", "[", R"({"b":"xy","c":)",
-        R"({"a":[1,20],"a")", R"({"a":[10,)", R"({"b":"xyz)", R"({"a":[-)"}) {
+  for (const std::string text : {R"({"c)",
+                                 R"({"a":[2,)",
+                                 R"({"a":[1,20,)",
+                                 R"({"a":[1])",
+                                 R"({"a":{)",
+                                 R"({"b":"x")",
+                                 R"({"b":"z)",
+                                 R"({"b":1)",
+                                 R"({"a":[1,20]})",
+                                 R"({})",
+                                 "[",
+                                 R"({"b":"xy","c":)",
+                                 R"({"a":[1,20],"a")",
+                                 R"({"a":[10,)",
+                                 R"({"b":"xyz)",
+                                 R"({"a":[-)",
+                                 R"({"a":[2)",
+                                 R"({"a":[11)",
+                                 R"({"a":[1.01)",
+                                 R"({"a":[1,201e)",
+                                 R"({"a":[1,0.021)",
+                                 R"({"b":"\u1)",
+                                 R"({"b":"\u00e)",
+                                 R"({"b":"x\u0078)",
+                                 R"({"b":"xy\)",
+                                 R"({"b":"\uD8)",
+                                 R"({"\u0063)"}) {
     EXPECT_FALSE(value.MayComeFrom(text)) << text;
   }
   // The longest beginnings of these still may.
-  for (const std::string text : {R"({"a":[2)", R"({"a":[1,20)", R"({"b":"x)", "{", R"({"a":[1,)"}) {
+  for (const std::string text : {R"({"a":[10)", R"({"a":[0.0)", R"({"a":[1e7)", R"({"a":[1,20)",
+                                 R"({"a":[1,0.0200)", R"({"b":"x)", R"({"b":"\)", R"({"b":"\u00)",
+                                 R"({"b":"\u0078\u)", R"({"\u006)", "{", R"({"a":[1,)"}) {
     EXPECT_TRUE(value.MayComeFrom(text)) << text;
   }
 }
