@@ -135,7 +135,7 @@ class MaskCache {
   const Level1* FromLoose(TermId state, const TermStore::Loosened& loosened);
   const Level1* FromWider(TermId state, TermId wider, uint64_t same, size_t most);
   bool FindRefused(TermId state, TermId wider, uint64_t same, size_t most,
-                   std::vector<TokenRun>* refused, uint64_t* reach);
+                   std::vector<TokenRun>* refused, uint64_t* reach, uint64_t* completion);
   const Level1* FromHead(TermId state);
   const Level1* Joined(const Level1& head, TermId tail);
   Slice* SliceFor(TermId x);

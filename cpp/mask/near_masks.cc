@@ -19,6 +19,7 @@ namespace {
 
 constexpr int64_t kNear = 16;          // a bound that many tokens come near
 constexpr uint64_t kLeastSame = 8;     // bytes below which most tokens are not
+constexpr uint32_t kWorthALook = 16;   // nodes below one
 constexpr size_t kMostRefused = 8192;  // tokens near a bound over which a mask is made by itself
 constexpr size_t kMostCounted = size_t{4} << 20;  // bytes of counted tokens that are kept
 constexpr size_t kUncounted = 64;                 // bytes that knowing of none takes
@@ -27,10 +28,10 @@ constexpr size_t kUncounted = 64;                 // bytes that knowing of none 
 
 // The tokens that `wider` takes and `state` does not, up to `most`; false where that is not all
 // that tells them apart. Walked is only where the two are in different states, and what is longer
-// than `same` bytes: up to there they take the same tokens. `reach`: as in Level1, of `state` where
-// it was walked.
+// than `same` bytes: up to there they take the same tokens. `reach` and `completion`: as in Level1,
+// of `state` where it was walked.
 bool MaskCache::FindRefused(TermId state, TermId wider, uint64_t same, size_t most,
-                            std::vector<TokenRun>* refused, uint64_t* reach) {
+                            std::vector<TokenRun>* refused, uint64_t* reach, uint64_t* completion) {
   const auto nodes = vocab_->nodes();
   const TrieAlphabets& alphabets = vocab_->alphabets();
   size_t count = 0;
@@ -52,10 +53,22 @@ bool MaskCache::FindRefused(TermId state, TermId wider, uint64_t same, size_t mo
     if (sets_.set(narrow).escaping != sets_.set(wide).escaping) return false;
     for (const Item& item : sets_.set(narrow).kernel) {
       if (item.ret != kUnknown) continue;
-      *reach = std::max(*reach, nodes[i].depth + terms_.term(item.term).min_length);
+      const uint64_t left = terms_.term(item.term).min_length;
+      *reach = std::max(*reach, nodes[i].depth + left);
+      *completion = std::max(*completion, left);
     }
     *descend = true;
     return true;
+  };
+  // Whether a state is where it was after any text below node i. Of two states that are there is
+  // nothing to tell apart below: they differ in what follows.
+  const DraftLease draft(&drafts_);
+  SetWalker walker(&sets_, &draft->scratch);
+  auto stays = [&](uint32_t i, SetId at, SetId from) {
+    if (sets_.Body(at).items.size() != 1) return false;
+    SetPlace& place = walker.Of(at);
+    return TakesAll(walker, nodes, alphabets, i, &place, at == from, UINT32_MAX) &&
+           place.loop.most == UINT64_MAX;
   };
   const auto narrow_edges = terms_.Expand(state).bytes;
   const auto wide_edges = terms_.Expand(wider).bytes;
@@ -84,6 +97,17 @@ bool MaskCache::FindRefused(TermId state, TermId wider, uint64_t same, size_t mo
       const SetId wide_at = sets_.Step(from.wide, node.byte);
       bool below = false;
       if (!compare(i, narrow_at, wide_at, from.escaped, &below)) return false;
+      if (below && node.end - i > kWorthALook && stays(i, narrow_at, from.narrow) &&
+          stays(i, wide_at, from.wide)) {
+        const uint64_t rest_of_character = alphabets.below(i).leads != 0 ? 3 : 0;
+        for (const Item& item : sets_.set(narrow_at).kernel) {
+          if (item.ret != kUnknown) continue;
+          const uint64_t left = terms_.term(item.term).min_length + rest_of_character;
+          *reach = std::max(*reach, alphabets.deepest(i) + left);
+          *completion = std::max(*completion, left);
+        }
+        below = false;
+      }
       if (!below) {
         i = node.end;
         continue;
@@ -100,8 +124,8 @@ bool MaskCache::FindRefused(TermId state, TermId wider, uint64_t same, size_t mo
 // them apart than tokens that stay inside (see FindRefused).
 const Level1* MaskCache::FromWider(TermId state, TermId wider, uint64_t same, size_t most) {
   std::vector<TokenRun> runs;
-  uint64_t reach = 0;
-  if (!FindRefused(state, wider, same, most, &runs, &reach)) return nullptr;
+  uint64_t reach = 0, completion = 0;
+  if (!FindRefused(state, wider, same, most, &runs, &reach, &completion)) return nullptr;
   const Level1& wide = OfState(wider);
   const auto nodes = vocab_->nodes();
   for (uint32_t i : wide.references) {
@@ -126,7 +150,9 @@ const Level1* MaskCache::FromWider(TermId state, TermId wider, uint64_t same, si
     result.accepted = Without(wide.accepted, refused);
   }
   result.reach = std::max(wide.reach, reach);
-  result.completion = result.others_reach = UINT64_MAX;
+  // What was not walked is complete where it is in the wider state: so short is all of it.
+  result.completion = std::max(wide.completion, completion);
+  result.others_reach = UINT64_MAX;
   return Keep(result);
 }
 
@@ -240,6 +266,12 @@ const Level1* MaskCache::FromOtherBounds(TermId state) {
   }
   const auto loosened = terms_.LoosenAll(state, kLeastSame);
   if (loosened.has_value() && (!far.has_value() || far->state != loosened->state)) {
+    // First all but the least, so that what is near that one is found once for all values of the
+    // others: nine words left, of however many characters.
+    const auto others = terms_.LoosenAll(state, loosened->bound + 1);
+    if (others.has_value() && (!far.has_value() || far->state != others->state)) {
+      if (const Level1* made = FromLoose(state, *others)) return made;
+    }
     if (const Level1* made = FromLoose(state, *loosened)) return made;
   }
   if (counted.has_value() && !near) {

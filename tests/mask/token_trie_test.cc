@@ -109,7 +109,7 @@ TEST(TokenTrie, AWalkVisitsExactlyWhatTheParserTakes) {
                       EXPECT_EQ(at.id, sets.Run(start, texts[static_cast<size_t>(trie.tokens[t])]));
                     }
                   },
-                  [&](uint32_t i, const SetPlace&) { take(i, trie.nodes[i].end); },
+                  [&](uint32_t i, const WalkWhole&) { take(i, trie.nodes[i].end); },
                   [&](uint32_t i, uint64_t) { take(i, i + 1); },
                   [](uint32_t, const SetPlace&) { FAIL(); }});
     for (size_t i = 0; i < texts.size(); ++i) {
