@@ -13,7 +13,7 @@
 //
 // A lower bound, `minLength`, is one on the characters before the loop is left. For a token that
 // ends in the loop it does not matter where the pattern can go on for as long as one likes: where a
-// shortest path has a state that loops on some character.
+// shortest path has a state that loops on some character, or ends before one.
 //
 // Where few X's are left, tokens that need more are not walked: ten characters of which ten must be
 // digits leave only the digits. The walk for all bounds is made once one asks for more.
@@ -39,6 +39,7 @@ constexpr uint32_t kMostNeed = 1 << 16;
 constexpr size_t kMostExplored = 4096;  // places on the way to a pattern's completion
 constexpr size_t kMostKnown = 1 << 16;
 constexpr size_t kRecent = 256;
+constexpr size_t kMostAbsorbing = 8;  // states
 
 class CountedWalk {
  public:
@@ -93,6 +94,8 @@ class CountedWalk {
   void AddWhole(uint32_t i, uint32_t begun, uint32_t more);
   bool CanEnd(const Place& p);
   bool CanGoOn(const Place& p);
+  bool EndsFurther(const Place& p);
+  bool Absorbs(TermId state);
   const Needed* Find(const Place& from);
   bool Search(const Place& from, Needed* needed);
   void WalkRest(uint32_t i, TermId state, uint32_t rounds);
@@ -106,6 +109,7 @@ class CountedWalk {
   Alphabet whole_;  // characters that are an X each
   absl::flat_hash_map<uint64_t, Needed> needed_;
   std::vector<Recent> recent_;
+  absl::flat_hash_map<uint32_t, bool> absorbs_;  // by state
 };
 
 CountedWalk::CountedWalk(const Vocab& vocab, SetTable* sets, const std::vector<uint32_t>& table,
@@ -167,6 +171,41 @@ bool CountedWalk::CanGoOn(const Place& p) {
   });
 }
 
+// Whether some X of one byte leads to a place that is an end as well and goes on. After the first
+// letter of `[a-f]+` in a search comes such a place, which itself is left for good.
+bool CountedWalk::EndsFurther(const Place& p) {
+  return std::ranges::any_of(terms_.Expand(p.state).bytes, [&](const ByteEdge& edge) {
+    const Place to = {edge.to, 0};
+    return AnyLeads(edge, [](uint32_t x) { return x == 0; }) && CanGoOn(to) && CanEnd(to);
+  });
+}
+
+// Whether the loop may end, but the state need not, after any text of ASCII X's from here on: so it
+// is once a search has found what it looks for, in whichever state that leaves it.
+bool CountedWalk::Absorbs(TermId state) {
+  const auto [it, added] = absorbs_.try_emplace(state.value, false);
+  if (!added) return it->second;
+  std::vector<TermId> states = {state};
+  for (size_t i = 0; i < states.size(); ++i) {
+    const TermId at = states[i];
+    if (states.size() > kMostAbsorbing || terms_.term(at).nullable || !CanEnd({at, 0}))
+      return false;
+    Alphabet read;
+    for (const ByteEdge& e : terms_.Expand(at).bytes) {
+      bool leads = false;
+      for (int b = e.lo; b <= std::min<int>(e.hi, 0x7F); ++b) {
+        if (!whole_.Contains(static_cast<uint8_t>(b))) continue;
+        read.Add(static_cast<uint8_t>(b));
+        leads = true;
+      }
+      if (leads && std::ranges::find(states, e.to) == states.end()) states.push_back(e.to);
+    }
+    if (read.low != whole_.low || read.high != whole_.high) return false;
+  }
+  for (TermId s : states) absorbs_[s.value] = true;
+  return true;
+}
+
 // A shortest path, on which the first byte of an X counts one and others nothing; of these one with
 // a place at which X's may be put in, if there is any.
 bool CountedWalk::Search(const Place& from, Needed* needed) {
@@ -201,7 +240,7 @@ bool CountedWalk::Search(const Place& from, Needed* needed) {
       reach(at.rounds + it->second.rounds, at.goes_on || it->second.any_number);
       continue;
     }
-    if (CanEnd(at.place)) reach(at.rounds, at.goes_on);
+    if (CanEnd(at.place)) reach(at.rounds, at.goes_on || EndsFurther(at.place));
     if (known.size() > kMostExplored) return false;
     for (const ByteEdge& e : terms_.Expand(at.place.state).bytes) {
       uint32_t last = Slice::kRefused;
@@ -311,6 +350,12 @@ bool CountedWalk::Run(TermId loose, int64_t most) {
         at.loop.most == UINT64_MAX && alphabets.below(i).IsWithin(at.loop.alphabet) &&
         alphabets.below(i).IsWithin(whole_)) {
       AddWhole(i, begun, more);
+      i = node.end;
+      continue;
+    }
+    if (x == 0 && more == 0 && !node.leaf && alphabets.below(i).leads == 0 &&
+        alphabets.below(i).IsWithin(whole_) && Absorbs(to)) {
+      AddWhole(i, begun, 0);
       i = node.end;
       continue;
     }
