@@ -90,7 +90,8 @@ void WalksAgree(const CompilerOptions& options, int rounds, int steps) {
     ASSERT_EQ(wrong, 0) << "round " << round;
     if (options.limits.arena_bytes == 1) {
       const CompiledGrammar last = Compile(&shared, Nested(0));
-      EXPECT_GT(last.impl()->hub->generation(), 3u) << "no tables were thrown away";
+      // How often depends on which thread comes first, and on what the tables take.
+      EXPECT_GT(last.impl()->hub->generation(), 1u) << "no tables were thrown away";
     }
   }
 }
@@ -101,7 +102,7 @@ TEST(Threads, AlsoWhileTablesAreThrownAway) {
   CompilerOptions options;
   options.limits.arena_bytes = 1;  // any growth is too much
   options.cache_limit_bytes = 2000;
-  WalksAgree(options, 2, 100);
+  WalksAgree(options, 2, 200);
 }
 
 // All matchers of a batch move to new tables while it is filled, each on the thread that fills it.
