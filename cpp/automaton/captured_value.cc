@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "grammar/json_schema/decimal.h"
 
@@ -102,10 +103,10 @@ bool MayBecomeText(std::string_view token, std::string_view text) {
   const std::string escape = c < 0x10000 ? digits(c)
                                          : digits(0xD800 + ((c - 0x10000) >> 10)) +
                                                digits(0xDC00 + ((c - 0x10000) & 0x3FF));
-  auto lower = [](char x) { return 'A' <= x && x <= 'F' ? static_cast<char>(x + 32) : x; };
-  std::string asked(cut);
-  std::ranges::transform(asked, asked.begin(), lower);
-  return escape.starts_with(asked);
+  auto same = [](char x, char y) {
+    return x == y || (HexDigit(x) >= 0 && HexDigit(x) == HexDigit(y));
+  };
+  return cut.size() <= escape.size() && std::equal(cut.begin(), cut.end(), escape.begin(), same);
 }
 
 // The digits of a number without its exponent, from the first that is not 0 on.

@@ -192,15 +192,13 @@ bool CountedWalk::Absorbs(TermId state) {
       return false;
     Alphabet read;
     for (const ByteEdge& e : terms_.Expand(at).bytes) {
-      bool leads = false;
-      for (int b = e.lo; b <= std::min<int>(e.hi, 0x7F); ++b) {
-        if (!whole_.Contains(static_cast<uint8_t>(b))) continue;
-        read.Add(static_cast<uint8_t>(b));
-        leads = true;
-      }
+      Alphabet by;
+      AddAscii(e, &by);
+      const bool leads = ((by.low & whole_.low) | (by.high & whole_.high)) != 0;
       if (leads && std::ranges::find(states, e.to) == states.end()) states.push_back(e.to);
+      AddAscii(e, &read);
     }
-    if (read.low != whole_.low || read.high != whole_.high) return false;
+    if (((whole_.low & ~read.low) | (whole_.high & ~read.high)) != 0) return false;
   }
   for (TermId s : states) absorbs_[s.value] = true;
   return true;

@@ -106,6 +106,19 @@ class MaskCache::Gatherer {
   Draft& draft_;
 };
 
+// Calls f(text, token) for the tokens below a node of a residual trie, with what the text leaves
+// over after that node: the end of the token.
+template <class F>
+void MaskCache::ForEachResidue(const TokenTrie& trie, uint32_t node, F&& f) const {
+  for (uint32_t i = node + 1; i < trie.nodes[node].end; ++i) {
+    const size_t length = static_cast<size_t>(trie.nodes[i].depth - trie.nodes[node].depth);
+    for (uint32_t t = trie.nodes[i].tokens; t < trie.nodes[i + 1].tokens; ++t) {
+      const std::string_view text = vocab_->bytes(trie.tokens[t]);
+      f(text.substr(text.size() - length), trie.tokens[t]);
+    }
+  }
+}
+
 // A draft for as long as this lives: one that is kept, or else a new one. To make one takes longer
 // than most masks.
 class MaskCache::DraftLease {

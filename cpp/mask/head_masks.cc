@@ -103,28 +103,18 @@ const Level1* MaskCache::Joined(const Level1& head, TermId tail) {
     gatherer.WalkFrom(&sets_, 0, tail);
     // Bytes of tokens that the head has read, at most.
     uint64_t before = 0;
-    auto text_after = [&](uint32_t node, TokenId token, size_t depth) {
-      const std::string_view text = vocab_->bytes(token);
-      return text.substr(text.size() - (trie.nodes[node].depth - depth));
-    };
     if (trie.node_count() > kManyNodes) {
       before = static_cast<uint64_t>(vocab_->max_token_bytes());
     } else {
-      for (uint32_t i = 1; i < trie.node_count(); ++i) {
-        for (uint32_t t = trie.nodes[i].tokens; t < trie.nodes[i + 1].tokens; ++t) {
-          before = std::max<uint64_t>(before,
-                                      vocab_->bytes(trie.tokens[t]).size() - trie.nodes[i].depth);
-        }
-      }
+      ForEachResidue(trie, 0, [&](std::string_view text, TokenId token) {
+        before = std::max<uint64_t>(before, vocab_->bytes(token).size() - text.size());
+      });
     }
     measure(gatherer, before);
     for (uint32_t from : draft->escapes) {
-      for (uint32_t i = from + 1; i < trie.nodes[from].end; ++i) {
-        for (uint32_t t = trie.nodes[i].tokens; t < trie.nodes[i + 1].tokens; ++t) {
-          const TokenId token = trie.tokens[t];
-          draft->residues.push_back({text_after(i, token, trie.nodes[from].depth), token});
-        }
-      }
+      ForEachResidue(trie, from, [&](std::string_view text, TokenId token) {
+        draft->residues.push_back({text, token});
+      });
     }
     draft->escapes.clear();
   }

@@ -40,6 +40,15 @@ bool MaskCache::FindRefused(TermId state, TermId wider, uint64_t same, size_t mo
     bool escaped;  // here or before
   };
   std::vector<Pair> path;
+  // Takes note of a place of `state`, of so many bytes, and of what it and `more` bytes then need.
+  auto measure = [&](SetId narrow, uint64_t depth, uint64_t more) {
+    for (const Item& item : sets_.set(narrow).kernel) {
+      if (item.ret != kUnknown) continue;
+      const uint64_t left = terms_.term(item.term).min_length + more;
+      *reach = std::max(*reach, depth + left);
+      *completion = std::max(*completion, left);
+    }
+  };
   // False when the escapes differ, be it that a token refused inside escapes as well; `descend`
   // when the subtree is to be walked.
   auto compare = [&](uint32_t i, SetId narrow, SetId wide, bool escaped, bool* descend) {
@@ -51,12 +60,7 @@ bool MaskCache::FindRefused(TermId state, TermId wider, uint64_t same, size_t mo
       return !escaped && count <= most;
     }
     if (sets_.set(narrow).escaping != sets_.set(wide).escaping) return false;
-    for (const Item& item : sets_.set(narrow).kernel) {
-      if (item.ret != kUnknown) continue;
-      const uint64_t left = terms_.term(item.term).min_length;
-      *reach = std::max(*reach, nodes[i].depth + left);
-      *completion = std::max(*completion, left);
-    }
+    measure(narrow, nodes[i].depth, 0);
     *descend = true;
     return true;
   };
@@ -100,12 +104,7 @@ bool MaskCache::FindRefused(TermId state, TermId wider, uint64_t same, size_t mo
       if (below && node.end - i > kWorthALook && stays(i, narrow_at, from.narrow) &&
           stays(i, wide_at, from.wide)) {
         const uint64_t rest_of_character = alphabets.below(i).leads != 0 ? 3 : 0;
-        for (const Item& item : sets_.set(narrow_at).kernel) {
-          if (item.ret != kUnknown) continue;
-          const uint64_t left = terms_.term(item.term).min_length + rest_of_character;
-          *reach = std::max(*reach, alphabets.deepest(i) + left);
-          *completion = std::max(*completion, left);
-        }
+        measure(narrow_at, alphabets.deepest(i), rest_of_character);
         below = false;
       }
       if (!below) {
@@ -160,14 +159,9 @@ const Level1* MaskCache::FromWider(TermId state, TermId wider, uint64_t same, si
 template <class IsRefused>
 const TokenTrie* MaskCache::Without(const TokenTrie& trie, IsRefused&& is_refused) {
   std::vector<std::pair<std::string_view, TokenId>> residues;
-  for (uint32_t i = 1; i < trie.node_count(); ++i) {
-    for (uint32_t t = trie.nodes[i].tokens; t < trie.nodes[i + 1].tokens; ++t) {
-      const TokenId token = trie.tokens[t];
-      if (is_refused(token)) continue;
-      const std::string_view text = vocab_->bytes(token);  // it ends in what is left over
-      residues.push_back({text.substr(text.size() - trie.nodes[i].depth), token});
-    }
-  }
+  ForEachResidue(trie, 0, [&](std::string_view text, TokenId token) {
+    if (!is_refused(token)) residues.push_back({text, token});
+  });
   return residues.empty() ? nullptr : TrieOf(std::move(residues));
 }
 

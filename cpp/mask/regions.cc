@@ -32,13 +32,8 @@ constexpr int64_t kMostMore = 4096;    // rounds that a lower bound wants
 constexpr uint64_t kCutOff = 3;        // bytes that the last character of a token may want
 
 Alphabet AsciiOf(const ByteEdge& e) {
-  auto bits = [&](int from) {  // of the 64 bytes from there on
-    const int lo = std::max(e.lo - from, 0), hi = std::min(e.hi - from, 63);
-    return lo > hi ? 0 : (~uint64_t{0} >> (63 - (hi - lo))) << lo;
-  };
   Alphabet a;
-  a.low = bits(0);
-  a.high = bits(64);
+  AddAscii(e, &a);
   return a;
 }
 
@@ -56,15 +51,21 @@ Alphabet Readable(TermStore& terms, TermId state) {
   Alphabet all;
   const Expansion& expansion = terms.Expand(state);
   if (!expansion.calls.empty() || !expansion.tokens.empty()) return all;
-  for (const ByteEdge& e : expansion.bytes) {
-    const Alphabet some = AsciiOf(e);
-    all.low |= some.low;
-    all.high |= some.high;
-  }
+  for (const ByteEdge& e : expansion.bytes) AddAscii(e, &all);
   return all;
 }
 
-// Whether each text of bytes out of the ranges leads from `from` to one of the states.
+}  // namespace
+
+void AddAscii(const ByteEdge& edge, Alphabet* to) {
+  auto bits = [&](int from) {  // of the 64 bytes from there on
+    const int lo = std::max(edge.lo - from, 0), hi = std::min(edge.hi - from, 63);
+    return lo > hi ? 0 : (~uint64_t{0} >> (63 - (hi - lo))) << lo;
+  };
+  to->low |= bits(0);
+  to->high |= bits(64);
+}
+
 bool AllLead(TermStore& terms, TermId from, std::span<const ByteRange> ranges,
              std::span<const TermId> states) {
   if (ranges.empty()) return std::ranges::find(states, from) != states.end();
@@ -78,8 +79,6 @@ bool AllLead(TermStore& terms, TermId from, std::span<const ByteRange> ranges,
   }
   return false;
 }
-
-}  // namespace
 
 Regions::Region* Regions::Find(TermStore& terms, TermId start) {
   if (regions_.size() >= kMostRegions) {
@@ -105,14 +104,8 @@ Regions::Region* Regions::Find(TermStore& terms, TermId start) {
     if (terms.size() > before + kMostMade) return &region;
     for (const ByteEdge& e : terms.Expand(states[i]).bytes) {
       if (e.lo >= 0x80) break;
-      const Alphabet by = AsciiOf(e);
       const auto same = std::ranges::find(targets, e.to, &Target::to);
-      if (same == targets.end()) {
-        targets.push_back({e.to, by});
-      } else {
-        same->by.low |= by.low;
-        same->by.high |= by.high;
-      }
+      AddAscii(e, same == targets.end() ? &targets.emplace_back(Target{e.to, {}}).by : &same->by);
     }
     // What reads least comes first: mostly it ends the text.
     for (Target& target : targets) {

@@ -37,6 +37,12 @@ struct ByteRange {
 // What may follow a first byte of UTF-8, 0xC2 to 0xF4, byte by byte.
 std::span<const ByteRange> BytesAfter(uint8_t lead);
 
+// Adds the ASCII characters that the edge reads.
+void AddAscii(const ByteEdge& edge, Alphabet* to);
+// Whether each text of bytes out of the ranges, four at most, leads from `from` to one of `states`.
+bool AllLead(TermStore& terms, TermId from, std::span<const ByteRange> ranges,
+             std::span<const TermId> states);
+
 // The regions of the states of one TermStore. Not thread-safe.
 class Regions {
  public:

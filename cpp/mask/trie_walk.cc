@@ -44,29 +44,6 @@ bool AllLead(SetTable& sets, SetId from, std::span<const ByteRange> ranges, SetI
   return true;
 }
 
-// The same of a state, by its edges.
-bool AllLead(TermStore& terms, TermId from, std::span<const ByteRange> ranges, TermId to) {
-  if (ranges.empty()) return from == to;
-  int next = ranges[0].lo;
-  for (const ByteEdge& e : terms.Expand(from).bytes) {
-    if (e.hi < next) continue;
-    // At most four bytes deep.
-    if (e.lo > next || !AllLead(terms, e.to, ranges.subspan(1), to)) return false;
-    next = e.hi + 1;
-    if (next > ranges[0].hi) return true;
-  }
-  return false;
-}
-
-void AddAscii(const ByteEdge& e, Alphabet* loop) {
-  auto bits = [&](int from) {  // of the 64 bytes from there on
-    const int lo = std::max(e.lo - from, 0), hi = std::min(e.hi - from, 63);
-    return lo > hi ? 0 : (~uint64_t{0} >> (63 - (hi - lo))) << lo;
-  };
-  loop->low |= bits(0);
-  loop->high |= bits(64);
-}
-
 // The ASCII characters by which `state` leads to itself.
 void AddAscii(TermStore& terms, TermId state, Alphabet* loop) {
   for (const ByteEdge& e : terms.Expand(state).bytes) {
@@ -78,7 +55,7 @@ void AddAscii(TermStore& terms, TermId state, Alphabet* loop) {
 bool LeadLoops(TermStore& terms, TermId state, uint8_t lead) {
   const auto edges = terms.Expand(state).bytes;
   const auto e = std::ranges::lower_bound(edges, lead, {}, &ByteEdge::hi);
-  return e != edges.end() && e->lo <= lead && AllLead(terms, e->to, BytesAfter(lead), state);
+  return e != edges.end() && e->lo <= lead && AllLead(terms, e->to, BytesAfter(lead), {&state, 1});
 }
 bool LeadLoops(SetTable& sets, SetId set, uint8_t lead) {
   const SetId next = sets.Step(set, lead);

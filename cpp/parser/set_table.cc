@@ -109,6 +109,27 @@ void AppendSignificant(std::string_view text, std::string* out) {
   }
 }
 
+// Numbers keys 1, 2, ... as they first come up: by search while there are few, else by hash.
+template <class Key>
+class Numbering {
+ public:
+  size_t Of(const Key& key) {
+    if (!by_hash_.empty()) return by_hash_.try_emplace(key, by_hash_.size() + 1).first->second;
+    const auto known = std::ranges::find(keys_, key);
+    const auto number = static_cast<size_t>(known - keys_.begin()) + 1;
+    if (known != keys_.end()) return number;
+    keys_.push_back(key);
+    if (keys_.size() > kLinearSearch * 2) {
+      for (size_t i = 0; i < keys_.size(); ++i) by_hash_.emplace(keys_[i], i + 1);
+    }
+    return number;
+  }
+
+ private:
+  absl::InlinedVector<Key, 32> keys_;
+  absl::flat_hash_map<Key, size_t> by_hash_;
+};
+
 const ByteEdge* FindEdge(std::span<const ByteEdge> edges, uint8_t byte) {
   if (edges.size() > 8) {
     const auto it = std::ranges::lower_bound(edges, byte, {}, &ByteEdge::hi);
@@ -394,25 +415,9 @@ const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
   }
   if (items.size() == 1) {
     // Edges of one target are one class.
-    absl::InlinedVector<TermId, 32> targets;
-    absl::flat_hash_map<uint32_t, size_t> by_target;
+    Numbering<uint32_t> targets;
     for (const ByteEdge& e : terms_.ExpandLocked(items[0].term).bytes) {
-      size_t c = 0;
-      if (by_target.empty()) {
-        c = static_cast<size_t>(std::ranges::find(targets, e.to) - targets.begin());
-      } else if (auto it = by_target.find(e.to.value); it != by_target.end()) {
-        c = it->second;
-      } else {
-        c = targets.size();
-      }
-      if (c == targets.size()) {
-        targets.push_back(e.to);
-        if (!by_target.empty()) by_target.emplace(e.to.value, c);
-        if (by_target.empty() && targets.size() > kLinearSearch * 2) {
-          for (size_t i = 0; i < targets.size(); ++i) by_target.emplace(targets[i].value, i);
-        }
-      }
-      add(e.lo, e.hi, c + 1);
+      add(e.lo, e.hi, targets.Of(e.to.value));
     }
     return InternClasses(runs);
   }
@@ -424,25 +429,9 @@ const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
       overlay.Add(e.lo, e.hi, uint64_t{i} << 32 | e.to.value);
     }
   }
-  // The moves of each class: by search while there are few, else by hash.
-  using Moves = std::span<const uint64_t>;
-  absl::InlinedVector<Moves, 16> known;
-  absl::flat_hash_map<absl::Span<const uint64_t>, size_t> by_hash;  // once there are many
-  overlay.ForEach([&](uint8_t lo, uint8_t hi, Moves moves) {
-    size_t c = known.size();
-    if (!by_hash.empty()) {
-      c = by_hash.try_emplace(moves, c).first->second;
-    } else {
-      const auto same = [&](Moves other) { return std::ranges::equal(other, moves); };
-      c = static_cast<size_t>(std::ranges::find_if(known, same) - known.begin());
-    }
-    if (c == known.size()) {
-      known.push_back(moves);
-      if (by_hash.empty() && known.size() > kLinearSearch * 2) {
-        for (size_t i = 0; i < known.size(); ++i) by_hash.emplace(known[i], i);
-      }
-    }
-    add(lo, hi, c + 1);
+  Numbering<absl::Span<const uint64_t>> classes;  // by their moves
+  overlay.ForEach([&](uint8_t lo, uint8_t hi, std::span<const uint64_t> moves) {
+    add(lo, hi, classes.Of(moves));
   });
   return InternClasses(runs);
 }
