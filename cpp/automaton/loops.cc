@@ -212,7 +212,12 @@ std::optional<TermStore::Counted> TermStore::FindCount(TermId id) const {
 
 TermId TermStore::WithoutCount(TermId id) { return WithRepeat(id, *CountedPart(id), 0); }
 
-std::optional<TermId> TermStore::WithoutExclusions(TermId id) {
+std::optional<TermId> TermStore::WithoutExclusions(TermId id) { return WithoutNots(id, false); }
+std::optional<TermId> TermStore::WithoutComplements(TermId id) { return WithoutNots(id, true); }
+
+// The state without the complements in its beginning, those of finitely many texts or, where
+// `endless` and there are others, all.
+std::optional<TermId> TermStore::WithoutNots(TermId id, bool endless) {
   const Term& whole = terms_[id.value];
   // What is excluded may come after the quote that begins a string.
   const bool quoted =
@@ -222,11 +227,17 @@ std::optional<TermId> TermStore::WithoutExclusions(TermId id) {
   const Term& head = sequence ? terms_[t.children[0].value] : t;
   if (head.kind != TermKind::kAnd) return std::nullopt;
   absl::InlinedVector<TermId, 4> parts;
+  bool others = false;
   for (TermId c : head.children) {
     const Term& part = terms_[c.value];
-    if (part.kind != TermKind::kNot || !terms_[part.children[0].value].finite) parts.push_back(c);
+    const bool complement = part.kind == TermKind::kNot;
+    const bool finite = complement && terms_[part.children[0].value].finite;
+    others |= complement && !finite;
+    if (!finite && !(complement && endless)) parts.push_back(c);
   }
-  if (parts.empty() || parts.size() == head.children.size()) return std::nullopt;
+  if (parts.empty() || parts.size() == head.children.size() || (endless && !others)) {
+    return std::nullopt;
+  }
   std::lock_guard lock(mutex_);
   TermId wider = And(parts);
   if (sequence) wider = Sequence(wider, t.children[1]);

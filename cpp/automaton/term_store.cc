@@ -433,7 +433,7 @@ TermId TermStore::WordsTerm(int64_t a, int64_t b) {
 TermId TermStore::Call(ProcId proc) { return Intern({.kind = TermKind::kCall, .a = proc.value}); }
 
 TermId TermStore::RawAnd(std::span<const TermId> parts) {
-  absl::InlinedVector<TermId, 8> flat;
+  TermList flat;
   for (TermId id : parts) {
     const Term& t = terms_[id.value];
     if (id == Nothing()) return Nothing();
@@ -446,6 +446,7 @@ TermId TermStore::RawAnd(std::span<const TermId> parts) {
   }
   std::sort(flat.begin(), flat.end());
   flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
+  if (flat.size() > 1) DropAnyContent(&flat);
   if (flat.empty()) return All();
   if (flat.size() == 1) return flat[0];
   if (flat[0] == Empty()) {
@@ -623,8 +624,8 @@ void TermStore::AddGroup(const std::string& description, const std::vector<ProcI
 size_t TermStore::memory_bytes() const {
   return memory_.bytes() + terms_.bytes() + procs_.bytes() + slots_ * 8 + characters_.size() * 128 +
          byte_class_ids_.size() * 96 + multiple_ids_.size() * 48 + token_set_bytes_ +
-         lazy_.size() * 56 + raw_.size() * 24 + known_.size() * 8 + members_->memory_bytes() +
-         words_->memory_bytes();
+         lazy_.size() * 56 + raw_.size() * 24 + known_.size() * 8 + json_moves_.size() * 28 +
+         members_->memory_bytes() + words_->memory_bytes();
 }
 
 std::string TermStore::ToString(TermId id) const {

@@ -256,6 +256,9 @@ class TermStore {
   // The same state without the finitely many texts that its beginning excludes: of `(X* & !("ab"))
   // "\""` that is `X* "\""`; likewise behind a literal. Takes the lock.
   std::optional<TermId> WithoutExclusions(TermId id);
+  // The same without all texts that its beginning excludes, where these are not finitely many only.
+  // Takes the lock.
+  std::optional<TermId> WithoutComplements(TermId id);
 
   // A state of one kind whose beginning excludes texts: `before`, then any number of x (`loop`) that
   // are none of `texts`, decoded, in any JSON spelling, then a quote, and what may follow.
@@ -325,6 +328,9 @@ class TermStore {
   bool IsPlain(const Term& head) const;
   bool Flatten(std::span<const TermId> alternatives, TermList* out);
   TermId RawAnd(std::span<const TermId> parts);
+  // Whether all texts of it are whole characters as inside a JSON string.
+  bool IsJsonContent(TermId id);
+  void DropAnyContent(TermList* parts);
   TermId RawNot(TermId part);
   // Itself, or Nothing() when it matches no text. No text of it is shorter than `least`.
   TermId Checked(TermId boolean, uint64_t least = 0);
@@ -344,6 +350,7 @@ class TermStore {
   TermId MakeFar(TermId id);
   std::optional<Loop> LoopOf(TermId id, int depth);
   const Term* CountedPart(TermId id) const;
+  std::optional<TermId> WithoutNots(TermId id, bool endless);
   TermId WithoutLeast(TermId id, LooseHead* head);
   TermId WithRepeat(TermId id, const Term& counted, int64_t min);
   TermId WithoutBounds(TermId id, int64_t least, bool rest, int depth, int64_t* bound);
@@ -377,7 +384,10 @@ class TermStore {
   absl::flat_hash_map<std::pair<uint64_t, uint32_t>, uint32_t> multiple_ids_;
   absl::flat_hash_map<std::pair<bool, std::vector<TokenId>>, uint32_t> token_set_ids_;
   absl::flat_hash_map<std::vector<uint32_t>, TermId> characters_;
-  std::array<TermId, 128> json_ascii_{};    // JsonCharacter(), once asked for
+  std::array<TermId, 128> json_ascii_{};  // JsonCharacter(), once asked for
+  TermId json_any_;                       // any character, once asked for
+  // What terms do to the automaton of one such character, see json_content.cc.
+  absl::flat_hash_map<uint32_t, std::array<uint8_t, 20>> json_moves_;
   std::array<TermId, 128> json_escapes_{};  // the literal that JsonEscapes() of one begins with
   std::array<TermId, 16> hex_digits_{};
   absl::flat_hash_map<uint32_t, ProcId> procs_by_body_;

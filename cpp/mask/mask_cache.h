@@ -120,6 +120,7 @@ class MaskCache {
   struct Draft;
   class DraftLease;
   class Gatherer;
+  class ComplementWalk;
   // Drafts kept for the next masks, for a thread that makes one while it makes another.
   struct DraftPool {
     std::atomic<Draft*> slots[2] = {};
@@ -144,6 +145,7 @@ class MaskCache {
   const std::vector<SpelledText>& SpelledTexts(uint32_t from);
   bool FindRefused(TermId state, TermId wider, uint64_t same, size_t most,
                    std::vector<TokenRun>* refused, uint64_t* reach, uint64_t* completion);
+  const Level1* FromComplement(TermId state);
   const Level1* FromHead(TermId state);
   const Level1* Joined(const Level1& head, TermId tail);
   Slice* SliceFor(TermId x);

@@ -18,6 +18,7 @@ namespace grammask::internal {
 namespace {
 
 constexpr size_t kMostEntries = 1024;
+constexpr size_t kMostParts = size_t{1} << 15;  // of a term that may be a class of characters
 
 // A table in few bytes: for each byte at which the target changes, the byte and the target.
 std::string TableKey(const std::vector<uint32_t>& table) {
@@ -29,6 +30,19 @@ std::string TableKey(const std::vector<uint32_t>& table) {
     key.append(part, sizeof(part));
   }
   return key;
+}
+
+// Whether a term written out has more parts than a class of characters can have. Terms share their
+// parts: of what is no class, as the body of a loop in a loop, the text may have no end.
+bool IsLarge(const TermStore& terms, TermId id) {
+  std::vector<TermId> todo = {id};
+  for (size_t parts = 0; !todo.empty(); ++parts) {
+    if (parts == kMostParts) return true;
+    const Term& t = terms.term(todo.back());
+    todo.pop_back();
+    todo.insert(todo.end(), t.children.begin(), t.children.end());
+  }
+  return false;
 }
 
 }  // namespace
@@ -43,6 +57,7 @@ std::shared_ptr<Slice> SliceStore::Found(const std::string& automaton) {
 
 // Slices are made outside of the lock: where two threads make the same one, the first is kept.
 std::shared_ptr<Slice> SliceStore::Get(const Vocab& vocab, TermStore* terms, TermId x) {
+  if (IsLarge(*terms, x)) return nullptr;
   const std::string text = terms->ToString(x);
   {
     std::lock_guard lock(mutex_);

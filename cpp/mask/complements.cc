@@ -1,0 +1,473 @@
+// A state that excludes the texts of patterns to its mask, from that of the state without.
+//
+// Of a key that must not contain "github" nearly all tokens are as those of any key. What is
+// refused shows where both states are walked in step, as pairs: `(X* & !P) r` and `X* r` differ
+// where the first is dead and the second is not. Few places of the trie need a look. P wants
+// certain characters, as all of g, i, t, h, u, b, or so many bytes. Where there are not those below
+// a node, no text below can be one of P's; nor is it one, followed by what the wider state then
+// needs to be complete, unless that has such characters itself. So nothing is refused there.
+//
+// A backslash may begin another spelling of a wanted character: where there is one below, only the
+// length counts.
+//
+// Cost: some 3 ns a node walked, and a walk is of a tenth of the trie for P that wants one letter;
+// a state of the two for each way in which P may have begun. Tests: tests/mask/complements_test.cc,
+// tests/exhaustive.
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/inlined_vector.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <deque>
+#include <tuple>
+
+#include "mask/draft.h"
+#include "mask/mask_cache.h"
+
+namespace grammask::internal {
+namespace {
+
+constexpr size_t kMostPairs = 1024;
+constexpr int kMostParts = 512;               // of a term that are looked at
+constexpr int kMostDepth = 24;                // of these
+constexpr uint64_t kLongestEscape = 12;       // bytes
+constexpr uint64_t kFar = uint64_t{1} << 32;  // a length that nothing comes near
+
+struct AsciiSet {
+  uint64_t low = 0, high = 0;
+  static AsciiSet All() { return {~uint64_t{0}, ~uint64_t{0}}; }
+  void Add(uint8_t b) { (b < 64 ? low : high) |= uint64_t{1} << (b & 63); }
+  AsciiSet& operator|=(const AsciiSet& o) {
+    low |= o.low;
+    high |= o.high;
+    return *this;
+  }
+  AsciiSet& operator&=(const AsciiSet& o) {
+    low &= o.low;
+    high &= o.high;
+    return *this;
+  }
+  bool HasOutside(const Alphabet& a) const { return ((low & ~a.low) | (high & ~a.high)) != 0; }
+};
+
+// Whether a literal has to be written with a backslash.
+bool WantsBackslash(const Term& t) {
+  return std::ranges::any_of(t.text, [&](char c) {
+    const auto b = static_cast<uint8_t>(c);
+    return b == '\\' || (t.kind == TermKind::kJsonText && (b < 0x20 || b == '"'));
+  });
+}
+
+// The ASCII bytes that all texts of `id` have in them, but for those with a backslash; some of
+// these bytes where the term is large.
+AsciiSet Wanted(const TermStore& terms, TermId id, int depth, int* parts) {
+  AsciiSet wanted;
+  while (depth <= kMostDepth && --*parts > 0) {
+    const Term& t = terms.term(id);
+    switch (t.kind) {
+      case TermKind::kSequence:
+        wanted |= Wanted(terms, t.children[0], depth + 1, parts);
+        id = t.children[1];
+        continue;
+      case TermKind::kBytes:
+      case TermKind::kJsonText:
+        if (WantsBackslash(t)) return AsciiSet::All();
+        for (char c : t.text) {
+          if (static_cast<uint8_t>(c) < 0x80) wanted.Add(static_cast<uint8_t>(c));
+        }
+        return wanted;
+      case TermKind::kByteClass: {
+        const ByteSet& bytes = terms.byte_class(t.a);
+        if (bytes == ByteSet::Of('\\')) return AsciiSet::All();
+        if (bytes.size() == 1) {
+          bytes.ForEachRange([&](uint8_t b, uint8_t) {
+            if (b < 0x80) wanted.Add(b);
+          });
+        }
+        return wanted;
+      }
+      case TermKind::kChoice: {
+        AsciiSet common = AsciiSet::All();
+        for (TermId c : t.children) common &= Wanted(terms, c, depth + 1, parts);
+        wanted |= common;
+        return wanted;
+      }
+      case TermKind::kAnd:
+        for (TermId c : t.children) wanted |= Wanted(terms, c, depth + 1, parts);
+        return wanted;
+      case TermKind::kRepeat:
+        if (t.a == 0) return wanted;
+        id = t.children[0];
+        ++depth;
+        continue;
+      default:
+        return wanted;
+    }
+  }
+  return wanted;
+}
+
+// What completes a text that was begun.
+struct Completion {
+  AsciiSet bytes;       // ASCII that it may have to have in it
+  uint64_t length = 0;  // the most that it takes
+};
+
+// The greatest length of a text; kFar where that is not seen at once.
+uint64_t Longest(const TermStore& terms, TermId id, int depth, int* parts) {
+  if (depth > kMostDepth || --*parts <= 0) return kFar;
+  const Term& t = terms.term(id);
+  uint64_t longest = 0;
+  switch (t.kind) {
+    case TermKind::kEmpty:
+      return 0;
+    case TermKind::kBytes:
+      return t.text.size();
+    case TermKind::kByteClass:
+      return 1;
+    case TermKind::kSequence:
+      for (TermId c : t.children) longest += Longest(terms, c, depth + 1, parts);
+      return std::min(longest, kFar);
+    case TermKind::kChoice:
+      for (TermId c : t.children) longest = std::max(longest, Longest(terms, c, depth + 1, parts));
+      return longest;
+    default:
+      return kFar;
+  }
+}
+
+bool BeginsWithBackslash(const TermStore& terms, TermId id) {
+  const Term& t = terms.term(id);
+  const Term& head = t.kind == TermKind::kSequence ? terms.term(t.children[0]) : t;
+  return head.kind == TermKind::kBytes && head.text[0] == '\\';
+}
+
+// Of a prefix of a text of `id` without a backslash: some text that completes it, of which each
+// byte is one of the completion's or may be another than any `avoided` ones. Of any prefix: one of
+// that length. False where the term is not so simple.
+bool Complete(const TermStore& terms, TermId id, int avoided, int depth, int* parts,
+              Completion* out) {
+  while (depth <= kMostDepth && --*parts > 0) {
+    const Term& t = terms.term(id);
+    switch (t.kind) {
+      case TermKind::kEmpty:
+      case TermKind::kAll:
+        return true;
+      case TermKind::kBytes:
+      case TermKind::kJsonText:
+        if (WantsBackslash(t)) return false;
+        for (char c : t.text) {
+          if (static_cast<uint8_t>(c) < 0x80) out->bytes.Add(static_cast<uint8_t>(c));
+        }
+        // Of a JSON text the character that was begun may have any spelling.
+        out->length += t.text.size() + (t.kind == TermKind::kJsonText ? kLongestEscape : 0);
+        return true;
+      case TermKind::kByteClass: {
+        const ByteSet& bytes = terms.byte_class(t.a);
+        if (bytes.size() - (bytes.Has('\\') ? 1 : 0) <= avoided) {
+          if (bytes.Has('\\')) return false;
+          bytes.ForEachRange([&](uint8_t lo, uint8_t hi) {
+            for (int b = lo; b <= hi && b < 0x80; ++b) out->bytes.Add(static_cast<uint8_t>(b));
+          });
+        }
+        ++out->length;
+        return true;
+      }
+      case TermKind::kSequence:
+        if (!Complete(terms, t.children[0], avoided, depth + 1, parts, out)) return false;
+        id = t.children[1];
+        continue;
+      case TermKind::kChoice: {
+        uint64_t longest = 0;
+        bool any = false;
+        for (TermId c : t.children) {
+          if (BeginsWithBackslash(terms, c)) {
+            longest = std::max(longest, Longest(terms, c, depth + 1, parts));
+            continue;
+          }
+          Completion one;
+          if (!Complete(terms, c, avoided, depth + 1, parts, &one)) return false;
+          any = true;
+          out->bytes |= one.bytes;
+          longest = std::max(longest, one.length);
+        }
+        if (!any) return false;
+        out->length = std::min(out->length + longest, kFar);
+        return true;
+      }
+      case TermKind::kRepeat: {
+        Completion one;
+        if (!Complete(terms, t.children[0], avoided, depth + 1, parts, &one)) return false;
+        out->bytes |= one.bytes;
+        const auto rounds = static_cast<uint64_t>(std::max<int64_t>(t.a, 1));
+        out->length += one.length > kFar / rounds ? kFar : one.length * rounds;
+        return true;
+      }
+      default:
+        return false;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+// The states of a state with exclusions and of the one without, in step.
+class MaskCache::ComplementWalk {
+ public:
+  ComplementWalk(const Vocab& vocab, TermStore* terms)
+      : vocab_(vocab), terms_(*terms), nodes_(vocab.nodes()), alphabets_(vocab.alphabets()) {}
+
+  // False where more tells them apart than tokens that stay inside.
+  bool Run(TermId narrow, TermId wide);
+
+  std::vector<TokenRun> refused;       // tokens that only `wide` may take; ascending
+  uint64_t reach = 0, completion = 0;  // as in Level1, of `narrow` where it was walked
+
+ private:
+  static constexpr uint16_t kSame = 0, kRefused = 1, kFirst = 2;
+  // An exclusion: what its texts have in them, and how long they are at least.
+  struct Excluded {
+    AsciiSet wanted;
+    uint64_t length;
+  };
+  struct Pair {
+    TermId narrow, wide;
+    // Neither has come to what follows the intersection in any way: they differ in the exclusions
+    // and in nothing else.
+    bool inside = false;
+    bool escaping = false;
+    bool made = false;
+    uint64_t completion = 0;
+    // Where nothing of this is below a node nothing is refused there; none where that is not known.
+    absl::InlinedVector<Excluded, 2> excluded;
+    uint64_t rest = 0;  // bytes that complete a text
+    std::array<uint16_t, 256> to = {};
+  };
+  struct Level {
+    Pair* at;
+    bool escaped;  // here or before
+  };
+
+  uint16_t Find(TermId narrow, TermId wide, bool inside);
+  bool Make(Pair* pair);
+  void Look(Pair* pair, ByteSet* inside);
+  bool NothingBelow(const Pair& pair, uint32_t i) const {
+    if (pair.excluded.empty()) return false;
+    const Alphabet& below = alphabets_.below(i);
+    const uint64_t longest = alphabets_.deepest(i) - nodes_[i].depth + pair.rest;
+    return std::ranges::all_of(pair.excluded, [&](const Excluded& e) {
+      return longest < e.length || (!below.Contains('\\') && e.wanted.HasOutside(below));
+    });
+  }
+
+  const Vocab& vocab_;
+  TermStore& terms_;
+  const std::span<const TrieNode> nodes_;
+  const TrieAlphabets& alphabets_;
+  std::deque<Pair> pairs_;
+  absl::flat_hash_map<std::tuple<uint32_t, uint32_t, bool>, uint16_t> ids_;
+  bool fits_ = true;
+};
+
+// The number of a pair that a byte leads to.
+uint16_t MaskCache::ComplementWalk::Find(TermId narrow, TermId wide, bool inside) {
+  if (wide == TermStore::Nothing() || narrow == wide) return kSame;
+  if (narrow == TermStore::Nothing()) return kRefused;
+  const auto next = static_cast<uint16_t>(pairs_.size() + kFirst);
+  const auto [it, added] = ids_.try_emplace({narrow.value, wide.value, inside}, next);
+  if (!added) return it->second;
+  Pair& pair = pairs_.emplace_back();
+  const Term& n = terms_.term(narrow);
+  pair.narrow = narrow;
+  pair.wide = wide;
+  pair.inside = inside;
+  pair.escaping = n.nullable;
+  pair.completion = n.min_length;
+  fits_ = fits_ && n.nullable == terms_.term(wide).nullable && pairs_.size() < kMostPairs;
+  return next;
+}
+
+// What `pair` excludes, where it is plain. `inside`: the bytes after which that is still all that
+// tells the two apart.
+void MaskCache::ComplementWalk::Look(Pair* pair, ByteSet* inside) {
+  *inside = {};
+  if (!pair->inside) return;
+  const Term& n = terms_.term(pair->narrow);
+  const bool sequence = n.kind == TermKind::kSequence;
+  const Term& head = sequence ? terms_.term(n.children[0]) : n;
+  if (head.kind == TermKind::kBytes) *inside = ByteSet::All();
+  if (head.kind != TermKind::kAnd) return;
+  TermId included = TermStore::Nothing();
+  absl::InlinedVector<TermId, 4> excluded;
+  for (TermId c : head.children) {
+    const Term& part = terms_.term(c);
+    if (part.kind == TermKind::kNot) {
+      excluded.push_back(part.children[0]);
+    } else if (included == TermStore::Nothing()) {
+      included = c;
+    } else {
+      return;
+    }
+  }
+  if (included == TermStore::Nothing()) return;
+  *inside = ByteSet::All();
+  if (sequence && terms_.term(included).nullable) {
+    for (const ByteEdge& e : terms_.Expand(n.children[1]).bytes) {
+      *inside = *inside & ~ByteSet::Range(e.lo, e.hi);
+    }
+  }
+  int parts = kMostParts;
+  Completion completion;
+  if (!Complete(terms_, included, static_cast<int>(excluded.size()), 0, &parts, &completion)) {
+    return;
+  }
+  pair->rest = completion.length;
+  for (TermId c : excluded) {
+    parts = kMostParts;
+    AsciiSet wanted = Wanted(terms_, c, 0, &parts);
+    wanted.low &= ~completion.bytes.low;
+    wanted.high &= ~completion.bytes.high;
+    pair->excluded.push_back({wanted, terms_.term(c).min_length});
+  }
+}
+
+// Finds where each byte leads.
+bool MaskCache::ComplementWalk::Make(Pair* pair) {
+  pair->made = true;
+  const Expansion& narrow = terms_.Expand(pair->narrow);
+  const Expansion& wide = terms_.Expand(pair->wide);
+  if (!narrow.calls.empty() || !wide.calls.empty() || !narrow.tokens.empty() ||
+      !wide.tokens.empty()) {
+    return false;
+  }
+  ByteSet inside;
+  Look(pair, &inside);
+  auto n = narrow.bytes.begin();
+  for (const ByteEdge& e : wide.bytes) {
+    uint16_t to = kSame;
+    for (int b = e.lo; b <= e.hi; ++b) {
+      while (n != narrow.bytes.end() && n->hi < b) ++n;
+      const bool reads = n != narrow.bytes.end() && n->lo <= b;
+      const bool stays = inside.Has(static_cast<uint8_t>(b));
+      const bool as_before = b > e.lo && !(reads && n->lo == b) &&
+                             !(n != narrow.bytes.begin() && std::prev(n)->hi + 1 == b) &&
+                             stays == inside.Has(static_cast<uint8_t>(b - 1));
+      if (!as_before) to = Find(reads ? n->to : TermStore::Nothing(), e.to, stays);
+      pair->to[static_cast<size_t>(b)] = to;
+    }
+  }
+  return fits_;
+}
+
+bool MaskCache::ComplementWalk::Run(TermId narrow, TermId wide) {
+  Find(narrow, wide, true);
+  if (pairs_.empty()) return false;
+  std::vector<Level> path = {{&pairs_[0], pairs_[0].escaping}};
+  if (!Make(path[0].at)) return false;
+  for (int b = 0; b < 256; ++b) {
+    const uint32_t top = vocab_.root_child(static_cast<uint8_t>(b));
+    if (top == 0 || path[0].at->to[static_cast<size_t>(b)] == kSame) continue;
+    for (uint32_t i = top; i < nodes_[top].end;) {
+      const TrieNode& node = nodes_[i];
+      const Level from = path[node.depth - 1];
+      const uint16_t to = from.at->to[node.byte];
+      if (to == kSame) {
+        i = node.end;
+        continue;
+      }
+      if (to == kRefused) {
+        refused.push_back({node.tokens, nodes_[node.end].tokens});
+        if (from.escaped) return false;
+        i = node.end;
+        continue;
+      }
+      Pair& at = pairs_[to - kFirst];
+      reach = std::max(reach, node.depth + at.completion);
+      completion = std::max(completion, at.completion);
+      if (node.leaf) {
+        ++i;
+        continue;
+      }
+      if (!at.made && !Make(&at)) return false;
+      if (NothingBelow(at, i)) {
+        i = node.end;
+        continue;
+      }
+      if (path.size() <= node.depth) path.resize(node.depth + 1u);
+      path[node.depth] = {&at, from.escaped || at.escaping};
+      ++i;
+    }
+  }
+  return true;
+}
+
+// The mask of a state that excludes texts, not only finitely many, from that of the same state
+// without; null where more tells them apart than tokens that stay inside, or where the wider
+// state's mask would take a walk of its own.
+const Level1* MaskCache::FromComplement(TermId state) {
+  const auto wider = terms_.WithoutComplements(state);
+  if (!wider.has_value()) return nullptr;
+  const bool known = terms_.attachment(*wider).load(std::memory_order_acquire) != nullptr;
+  if (!known && !terms_.FindLoop(*wider).has_value()) return nullptr;
+  ComplementWalk walk(*vocab_, &terms_);
+  if (!walk.Run(state, *wider)) return nullptr;
+  const Level1& wide = OfState(*wider);
+  Level1 result = wide;
+  result.slice = result.others = nullptr;
+  result.reach = std::max(wide.reach, walk.reach);
+  result.completion = std::max(wide.completion, walk.completion);
+  result.others_reach = UINT64_MAX;
+  if (walk.refused.empty()) return Keep(result);
+  const auto nodes = vocab_->nodes();
+  std::vector<uint32_t> references;
+  for (uint32_t i : wide.references) {
+    const uint32_t first = nodes[i].tokens, last = nodes[nodes[i].end].tokens;
+    bool all = false;
+    for (const TokenRun& run : walk.refused) {
+      if (run.last <= first || last <= run.first) continue;
+      if (first < run.first || run.last < last) return nullptr;
+      all = true;
+    }
+    if (!all) references.push_back(i);
+  }
+  if (references.size() < wide.references.size()) {
+    std::lock_guard lock(mutex_);
+    result.references = memory_.Copy(std::span<const uint32_t>(references));
+  }
+  std::vector<uint32_t> refused(words_);
+  for (const TokenRun& run : walk.refused) {
+    for (TokenId t : vocab_->trie_tokens().subspan(run.first, run.last - run.first)) {
+      SetBit(refused.data(), t);
+    }
+  }
+  if (wide.residual != nullptr) {
+    std::vector<std::pair<std::string_view, TokenId>> residues;
+    ForEachResidue(*wide.residual, 0, [&](std::string_view text, TokenId token) {
+      if (!TestBit(refused.data(), token)) residues.push_back({text, token});
+    });
+    result.residual = residues.empty() ? nullptr : TrieOf(std::move(residues));
+  }
+  std::vector<uint32_t> bits = BitsOf(wide.accepted);
+  size_t count = 0;
+  for (size_t w = 0; w < words_; ++w) {
+    bits[w] &= ~refused[w];
+    count += static_cast<size_t>(std::popcount(bits[w]));
+  }
+  result.accepted = {};
+  if (count > kMaxList) {
+    result.accepted.bitmap = bitmaps_.Intern(bits);
+  } else if (count > 0) {
+    std::vector<TokenId> list;
+    for (size_t w = 0; w < words_; ++w) {
+      for (uint32_t left = bits[w]; left != 0; left &= left - 1) {
+        list.push_back(static_cast<TokenId>(w * 32 + static_cast<size_t>(std::countr_zero(left))));
+      }
+    }
+    result.accepted.list = bitmaps_.List(list);
+  }
+  return Keep(result);
+}
+
+}  // namespace grammask::internal

@@ -1,0 +1,162 @@
+// Texts of whole characters as inside JSON strings, and what an intersection with any of them is.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "automaton/term_store.h"
+
+namespace grammask::internal {
+namespace {
+
+class JsonContent : public testing::Test {
+ protected:
+  TermId Chars(const CodePointSet& set) { return s_.Character(set, true); }
+  TermId Any(int64_t min) { return s_.Repeat(Chars(CodePointSet::All()), min, kUnbounded); }
+  TermId Text(std::string_view text) { return s_.Literal(text, true); }
+  TermId Bytes(std::string_view text) { return s_.Literal(text, false); }
+  TermId Class(uint8_t lo, uint8_t hi) { return s_.ByteClass(ByteSet::Range(lo, hi)); }
+  TermId Sequence(std::vector<TermId> parts) {
+    TermId all = TermStore::Empty();
+    for (size_t i = parts.size(); i-- > 0;) all = s_.Sequence(parts[i], all);
+    return all;
+  }
+  TermId Choice(std::vector<TermId> parts) { return s_.Choice(parts); }
+  TermId And(std::vector<TermId> parts) { return s_.And(parts); }
+  bool Matches(TermId t, std::string_view text) {
+    for (char c : text) {
+      TermId to = TermStore::Nothing();
+      for (const ByteEdge& e : s_.Expand(t).bytes) {
+        if (e.lo <= static_cast<uint8_t>(c) && static_cast<uint8_t>(c) <= e.hi) to = e.to;
+      }
+      t = to;
+    }
+    return s_.term(t).nullable;
+  }
+
+  TermStore s_{{}, 16};
+};
+
+TEST_F(JsonContent, AnyCharactersAreNoConditionOnContent) {
+  const TermId contents[] = {
+      Text("abc"),
+      Text("\"\\\n\x01\xC3\xA9\xF0\x9F\x99\x82"),
+      Chars(CodePointSet::All()),
+      Chars({{'a', 'z'}}),
+      Chars(CodePointSet::All().Minus({{'a', 'a'}})),
+      Chars({{0xD7FF, 0xE000}}),
+      Chars({{0x1F600, 0x1F9FF}, {0x3042, 0x3042}}),
+      Chars({{0x0, 0x1F}}),
+      Bytes("plain"),
+      Bytes("\\n\\u00e9\\ud83d\\ude42"),
+      Class('a', 'z'),
+      Sequence({s_.Repeat(Chars({{'0', '9'}}), 2, 5), Text("-"), Any(0)}),
+      Choice({Text("x"), Sequence({Any(0), Text("\xE6\x97\xA5")})}),
+      s_.Repeat(Choice({Text("ab"), Chars({{0x80, 0x7FF}})}), 1, kUnbounded),
+      And({Sequence({Any(0), Text("a"), Any(0)}), Sequence({Any(0), Text("b"), Any(0)})}),
+      And({Chars({{'a', 'z'}}), s_.Not(Text("c"))}),
+  };
+  for (TermId content : contents) {
+    EXPECT_EQ(And({Any(0), content}), content) << s_.ToString(content);
+    if (s_.term(content).nullable) continue;
+    EXPECT_EQ(And({Any(1), content}), content) << s_.ToString(content);
+    EXPECT_NE(And({Any(2), content}), content) << s_.ToString(content);
+  }
+  // Where there may be no text, that there be one is a condition.
+  const TermId maybe = s_.Repeat(Chars({{'a', 'z'}}), 0, kUnbounded);
+  EXPECT_EQ(And({Any(0), maybe}), maybe);
+  EXPECT_NE(And({Any(1), maybe}), maybe);
+  // Two of them say no more than one, and neither is gone.
+  EXPECT_EQ(s_.term(And({Any(0), Any(1)})).min_length, 1u);
+}
+
+// What is not made of whole characters, in one way or another, keeps the condition.
+TEST_F(JsonContent, OtherTextsKeepIt) {
+  const TermId others[] = {
+      Bytes("a\"b"),
+      Bytes("\n"),
+      Bytes("\\x"),
+      Bytes("\\u00g0"),
+      Bytes("\\u00"),
+      Bytes("\\ud83d"),
+      Bytes("\\ud83dx"),
+      Bytes("\\ude42"),
+      Bytes("\\ud83d\\u0041"),
+      Bytes("\xC3"),
+      Bytes("\xC0\x80"),
+      Bytes("\xE0\x80\x80"),
+      Bytes("\xED\xA0\x80"),
+      Bytes("\xF0\x80\x80\x80"),
+      Bytes("\xF4\x90\x80\x80"),
+      Bytes("\xA9"),
+      Class(0x00, 0x7F),
+      Class(' ', '"'),
+      Class('[', ']'),
+      Class(0x80, 0xFF),
+      s_.Repeat(Bytes("\""), 0, kUnbounded),
+      Choice({Text("a"), Bytes("\"")}),
+      Sequence({Text("a"), Bytes("\\")}),
+      s_.Character(CodePointSet::All(), false),
+      s_.Words({"\xC3", "b"}, false),
+  };
+  for (TermId other : others) {
+    const TermId both = And({Any(0), other});
+    EXPECT_NE(both, other) << s_.ToString(other);
+    for (const char* text : {"a\"b", "\n", "\\x", "\\ud83d", "\xED\xA0\x80", "a", "\"", "a\\"}) {
+      EXPECT_EQ(Matches(both, text), Matches(Any(0), text) && Matches(other, text)) << text;
+    }
+  }
+}
+
+// Terms as they come: the intersection has the texts that both have.
+TEST_F(JsonContent, RandomTerms) {
+  std::mt19937 random(3);
+  const std::vector<TermId> parts = {Bytes("\\"),
+                                     Bytes("u"),
+                                     Bytes("n"),
+                                     Bytes("d8"),
+                                     Bytes("00"),
+                                     Bytes("dc"),
+                                     Bytes("\xE0"),
+                                     Bytes("\xA0"),
+                                     Bytes("\x80"),
+                                     Bytes("\""),
+                                     Bytes("a"),
+                                     Text("\n"),
+                                     Text("\xC3\xA9"),
+                                     Class('0', '9'),
+                                     Class(0x80, 0xBF),
+                                     Class('a', 'f'),
+                                     Chars({{'a', 'c'}, {0xE9, 0xE9}}),
+                                     Chars(CodePointSet::All())};
+  const std::string_view pieces[] = {
+      "\\", "u", "n",   "d8",       "00", "dc", "\xE0",    "\xA0",          "\x80",
+      "\"", "a", "\\n", "\xC3\xA9", "5",  "f",  "\\u00e9", "\\ud800\\udc00"};
+  const TermId any = Any(0);
+  int kept = 0, dropped = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<TermId> made;
+    for (size_t n = 1 + random() % 4; n > 0; --n) {
+      TermId t = parts[random() % parts.size()];
+      if (random() % 4 == 0) t = Choice({t, parts[random() % parts.size()]});
+      if (random() % 4 == 0) t = s_.Repeat(t, random() % 2, random() % 2 == 0 ? 3 : kUnbounded);
+      if (random() % 6 == 0) t = Choice({t, Sequence({parts[random() % parts.size()], t})});
+      made.push_back(t);
+    }
+    const TermId one = Sequence(made);
+    const TermId both = And({any, one});
+    (both == one ? dropped : kept) += 1;
+    for (int i = 0; i < 12; ++i) {
+      std::string text;
+      for (size_t n = random() % 6; n > 0; --n) text += pieces[random() % std::size(pieces)];
+      EXPECT_EQ(Matches(both, text), Matches(any, text) && Matches(one, text))
+          << s_.ToString(one) << " \"" << text << "\"";
+    }
+  }
+  EXPECT_GT(kept, 100);
+  EXPECT_GT(dropped, 100);
+}
+
+}  // namespace
+}  // namespace grammask::internal
