@@ -174,6 +174,13 @@ StatusOr<NodeId> SchemaEmitter::String(const StringSet& set) {
   return RuleFor(builder_.Sequence({quote, body, quote}), "string");
 }
 
+StatusOr<NodeId> SchemaEmitter::AnyString() {
+  if (!any_string_.has_value()) {
+    GM_ASSIGN_OR_RETURN(any_string_, EmitStringBody(&builder_, StringSet(), limits_));
+  }
+  return *any_string_;
+}
+
 NodeId SchemaEmitter::RuleFor(NodeId body, std::string_view name) {
   if (body == builder_.Nothing()) return body;
   auto [it, fresh] = rules_.try_emplace(body);
