@@ -163,10 +163,9 @@ StatusOr<NodeId> SchemaEmitter::Numbers(const std::vector<NumberSet>& sets) {
 }
 
 StatusOr<NodeId> SchemaEmitter::String(const StringSet& set) {
-  NodeId quote = builder_.Bytes("\"");
-  StringSet regex;
-  regex.formats = {"regex"};
-  if (set == regex) {  // meets nothing, so it need not be regular
+  const NodeId quote = layout_.Quote();
+  const bool is_regex = set.formats.size() == 1 && set.formats[0] == "regex";
+  if (is_regex && set == StringSet{.formats = {"regex"}}) {  // need not be regular: meets nothing
     if (!regex_) regex_ = EmitNestedRegex(&builder_);
     return RuleFor(builder_.Sequence({quote, *regex_, quote}), "string");
   }

@@ -58,6 +58,7 @@ class ObjectEmitter {
   const ObjectSet& set_;
   int depth_;
   NodeId comma_, comma_quote_, end_;
+  std::vector<NodeId> keys_;  // the texts of all named keys
   std::vector<Member> members_;
   int64_t required_ = 0;
   NodeId extra_;  // any extra member; Nothing where there are none

@@ -110,7 +110,9 @@ NodeId ObjectEmitter::NodeOf(const Member& member, bool comma) {
 
 StatusOr<bool> ObjectEmitter::FindMembers() {
   members_.reserve(set_.named.size());
+  keys_.reserve(set_.named.size());
   for (const ObjectSet::Named& n : set_.named) {
+    keys_.push_back(builder_.JsonText(n.key));
     bool possible = n.value != kNone && (n.required || n.declared || !set_.closed);
     if (possible && set_.names != kAnything) {
       StatusOr<bool> named_well = e_.normaliser_.KeyIn(set_.names, n.key);
@@ -128,7 +130,7 @@ StatusOr<bool> ObjectEmitter::FindMembers() {
       if (n.required) return false;
       continue;
     }
-    members_.push_back({builder_.JsonText(n.key), value, n.required});
+    members_.push_back({keys_.back(), value, n.required});
     required_ += n.required;
   }
   return true;
@@ -249,10 +251,8 @@ StatusOr<std::optional<NodeId>> ObjectEmitter::PlainExtra() {
   const bool plain = set_.names == kAnything && set_.some.empty() && set_.none.empty() &&
                      set_.groups.empty() && !set_.closed;
   if (!plain) return std::optional<NodeId>();
-  absl::InlinedVector<NodeId, 32> names;
-  for (const ObjectSet::Named& n : set_.named) names.push_back(builder_.JsonText(n.key));
   GM_ASSIGN_OR_RETURN(NodeId text, e_.AnyString());
-  if (!names.empty()) text = builder_.And({text, builder_.Not(builder_.Choice(names))});
+  if (!keys_.empty()) text = builder_.And({text, builder_.Not(builder_.Choice(keys_))});
   const NodeId key =
       e_.RuleFor(builder_.Sequence({e_.layout_.Quote(), text, e_.layout_.Quote()}), "string");
   GM_ASSIGN_OR_RETURN(NodeId value, e_.Value(set_.rest, depth_ + 1, "extra"));

@@ -612,6 +612,9 @@ bool Disjoint(const StringSet& a, const StringSet& b) { return Intersect(a, b).I
 StatusOr<NodeId> EmitStringBody(GrammarBuilder* builder, const StringSet& original,
                                 const Limits& limits, PatternMemo* memo) {
   if (original.IsAll()) return builder->Star(AnyCharacter(builder));
+  if (OnlyValues(original) && !original.values->empty() && Ascending(*original.values)) {
+    return BodyWriter(builder, original, limits, memo).Write();
+  }
   StringSet set = original;
   set.Normalise();
   if (set.values && set.values->empty()) return builder->Nothing();
