@@ -58,8 +58,11 @@ TermId TermStore::MakeBody(ProcId proc) {
         break;
       }
       case TermKind::kSequence:
-        result = term(program[at + count - 1]);
-        for (size_t i = count - 1; i-- > 0;) result = Sequence(term(program[at + i]), result);
+        parts.clear();
+        for (size_t i = 0; i < count; ++i) parts.push_back(term(program[at + i]));
+        ExpectSequence(parts);
+        result = parts.back();
+        for (size_t i = count - 1; i-- > 0;) result = Sequence(parts[i], result);
         at += count;
         break;
       case TermKind::kChoice:

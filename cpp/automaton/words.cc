@@ -45,7 +45,7 @@ uint64_t LengthAfterBackslash(uint32_t code_point) {
 }  // namespace
 
 TermId WordTable::Choice(std::vector<std::string_view> words, bool json) {
-  std::ranges::sort(words);
+  if (!std::ranges::is_sorted(words)) std::ranges::sort(words);
   words.erase(std::unique(words.begin(), words.end()), words.end());
   std::vector<uint32_t>& same = by_hash_[absl::HashOf(words, json)];
   for (uint32_t id : same) {
