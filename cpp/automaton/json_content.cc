@@ -210,31 +210,68 @@ bool TermStore::IsJsonContent(TermId id) {
 }
 
 // Any number of any characters of a JSON string is no condition on what consists of such, nor is it
-// that there be one, where there is no empty text.
-void TermStore::DropAnyContent(TermList* parts) {
-  auto any = [&](TermId id) {
-    const Term& t = terms_[id.value];
-    return t.kind == TermKind::kRepeat && t.a <= 1 && t.b == kUnbounded &&
-           t.children[0] == json_any_;
-  };
+// that there be one, where there is no empty text. Conditions on how many there are of them become
+// one: `X* & !X{0,254}` is `X{255,}`. False where they leave nothing.
+bool TermStore::MergeAnyContent(TermList* parts) {
   if (json_any_ == Nothing()) {
     if (std::ranges::none_of(*parts, [&](TermId id) {
           return terms_[id.value].kind == TermKind::kRepeat && terms_[id.value].b == kUnbounded;
         })) {
-      return;
+      return true;
     }
     json_any_ = Character(CodePointSet::All(), true);
   }
-  if (parts->size() < 2 || std::ranges::none_of(*parts, any)) return;
-  bool content = false, one = false;
-  for (TermId id : *parts) {
-    if (any(id) || terms_[id.value].kind == TermKind::kNot || !IsJsonContent(id)) continue;
-    content = true;
-    one |= !terms_[id.value].nullable;
+  auto counts = [&](TermId id) {
+    const Term& t = terms_[id.value];
+    return t.kind == TermKind::kRepeat && t.children[0] == json_any_;
+  };
+  int64_t least = 0, most = kUnbounded;
+  size_t merged = 0;  // they are moved to the front
+  for (TermId& id : *parts) {
+    if (!counts(id)) continue;
+    least = std::max(least, terms_[id.value].a);
+    most = std::min(most, terms_[id.value].b);
+    std::swap(id, (*parts)[merged++]);
   }
-  if (!content) return;
-  const auto idle = [&](TermId id) { return any(id) && (one || terms_[id.value].a == 0); };
-  parts->erase(std::remove_if(parts->begin(), parts->end(), idle), parts->end());
+  if (merged == 0) return true;
+  const TermId before = (*parts)[0];
+  TermId hole;  // Nothing() for none
+  for (size_t i = merged; i < parts->size(); ++i) {
+    const Term& t = terms_[(*parts)[i].value];
+    if (t.kind != TermKind::kNot || !counts(t.children[0])) continue;
+    const Term& excluded = terms_[t.children[0].value];
+    if (excluded.a > least && excluded.b < most) {
+      hole = t.children[0];
+      continue;
+    }
+    if (excluded.a <= least) {
+      if (excluded.b >= most) return false;
+      least = std::max(least, excluded.b + 1);
+    } else {
+      most = std::min(most, excluded.a - 1);
+    }
+    std::swap((*parts)[i], (*parts)[merged++]);
+  }
+  if (least > most) return false;
+  parts->erase(parts->begin(), parts->begin() + static_cast<ptrdiff_t>(merged));
+  // Whether other parts say as much.
+  const bool said =
+      least <= 1 && most == kUnbounded && std::ranges::any_of(*parts, [&](TermId id) {
+        const Term& t = terms_[id.value];
+        return t.kind != TermKind::kNot && (least == 0 || !t.nullable) && IsJsonContent(id);
+      });
+  const Term& b = terms_[before.value];
+  const Term& h = terms_[hole.value];
+  if (hole != Nothing() && h.a > least && h.b < most) {
+    const TermId alternatives[] = {Repeat(json_any_, least, h.a - 1),
+                                   Repeat(json_any_, h.b + 1, most)};
+    parts->erase(std::find(parts->begin(), parts->end(), RawNot(hole)));
+    parts->push_back(Choice(alternatives));
+  } else if (!said) {
+    parts->push_back(b.a == least && b.b == most ? before : Repeat(json_any_, least, most));
+  }
+  std::sort(parts->begin(), parts->end());
+  return true;
 }
 
 }  // namespace grammask::internal

@@ -139,8 +139,11 @@ TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int depth, 
     }
     case TermKind::kSequence: {
       const TermId first = WithoutBounds(t.children[0], least, rest, depth + 1, bound);
+      // Loops one after another begin a state together: `\s+(\S+\s+){0,8}\S+`.
+      const Term& head = terms_[t.children[0].value];
+      const bool on = rest || (head.kind == TermKind::kRepeat && head.b > 1 && head.regular);
       const TermId second =
-          rest ? WithoutBounds(t.children[1], least, true, depth + 1, bound) : t.children[1];
+          on ? WithoutBounds(t.children[1], least, rest, depth + 1, bound) : t.children[1];
       return first == t.children[0] && second == t.children[1] ? id : Sequence(first, second);
     }
     case TermKind::kChoice:
@@ -232,7 +235,9 @@ std::optional<TermId> TermStore::WithoutNots(TermId id, bool endless) {
     const Term& part = terms_[c.value];
     const bool complement = part.kind == TermKind::kNot;
     const bool finite = complement && terms_[part.children[0].value].finite;
-    others |= complement && !finite;
+    // Of a loop that is counted there are finitely many texts, and yet too many to look at.
+    const bool loop = complement && terms_[part.children[0].value].kind == TermKind::kRepeat;
+    others |= complement && (!finite || loop);
     if (!finite && !(complement && endless)) parts.push_back(c);
   }
   if (parts.empty() || parts.size() == head.children.size() || (endless && !others)) {

@@ -445,7 +445,7 @@ TermId TermStore::RawAnd(std::span<const TermId> parts) {
   }
   std::sort(flat.begin(), flat.end());
   flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
-  if (flat.size() > 1) DropAnyContent(&flat);
+  if (flat.size() > 1 && !MergeAnyContent(&flat)) return Nothing();
   if (flat.empty()) return All();
   if (flat.size() == 1) return flat[0];
   if (flat[0] == Empty()) {

@@ -332,7 +332,7 @@ class TermStore {
   TermId RawAnd(std::span<const TermId> parts);
   // Whether all texts of it are whole characters as inside a JSON string.
   bool IsJsonContent(TermId id);
-  void DropAnyContent(TermList* parts);
+  bool MergeAnyContent(TermList* parts);
   TermId RawNot(TermId part);
   // Itself, or Nothing() when it matches no text. No text of it is shorter than `least`.
   TermId Checked(TermId boolean, uint64_t least = 0);

@@ -19,7 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <deque>
+#include <memory>
 #include <tuple>
 
 #include "mask/draft.h"
@@ -29,6 +29,8 @@ namespace grammask::internal {
 namespace {
 
 constexpr size_t kMostPairs = 1024;
+constexpr size_t kMostStates = 64;            // of a class of characters
+constexpr uint64_t kShort = 8;                // bytes of a text that many tokens may be
 constexpr int kMostParts = 512;               // of a term that are looked at
 constexpr int kMostDepth = 24;                // of these
 constexpr uint64_t kLongestEscape = 12;       // bytes
@@ -48,6 +50,7 @@ struct AsciiSet {
     high &= o.high;
     return *this;
   }
+  bool Meets(const Alphabet& a) const { return ((low & a.low) | (high & a.high)) != 0; }
   bool HasOutside(const Alphabet& a) const { return ((low & ~a.low) | (high & ~a.high)) != 0; }
 };
 
@@ -106,6 +109,46 @@ AsciiSet Wanted(const TermStore& terms, TermId id, int depth, int* parts) {
     }
   }
   return wanted;
+}
+
+// Removes from `bytes`, ASCII ones, those that texts of `id` may have in them.
+void RemoveRead(const TermStore& terms, TermId id, int depth, int* parts, AsciiSet* bytes) {
+  auto remove = [&](int lo, int hi) {
+    for (int b = lo; b <= std::min(hi, 0x7F); ++b) {
+      (b < 64 ? bytes->low : bytes->high) &= ~(uint64_t{1} << (b & 63));
+    }
+  };
+  while (depth <= kMostDepth && --*parts > 0) {
+    const Term& t = terms.term(id);
+    switch (t.kind) {
+      case TermKind::kEmpty:
+        return;
+      case TermKind::kJsonText:
+        for (char c : std::string_view("\\u0123456789abcdefABCDEFnrt/\"")) remove(c, c);
+        [[fallthrough]];
+      case TermKind::kBytes:
+        for (char c : t.text) remove(static_cast<uint8_t>(c), static_cast<uint8_t>(c));
+        return;
+      case TermKind::kByteClass:
+        terms.byte_class(t.a).ForEachRange(remove);
+        return;
+      case TermKind::kSequence:
+      case TermKind::kChoice:
+        for (TermId c : t.children.first(t.children.size() - 1)) {
+          RemoveRead(terms, c, depth + 1, parts, bytes);
+        }
+        id = t.children.back();
+        continue;
+      case TermKind::kRepeat:
+        id = t.children[0];
+        ++depth;
+        continue;
+      default:
+        *bytes = {};
+        return;
+    }
+  }
+  *bytes = {};
 }
 
 // What completes a text that was begun.
@@ -243,6 +286,10 @@ class MaskCache::ComplementWalk {
     // Where nothing of this is below a node nothing is refused there; none where that is not known.
     absl::InlinedVector<Excluded, 2> excluded;
     uint64_t rest = 0;  // bytes that complete a text
+    // Some byte that may come at any time leads out of all exclusions for good: so nothing is
+    // refused but where a text ends, by one of `ends`.
+    bool open = false;
+    AsciiSet ends;
     std::array<uint16_t, 256> to = {};
   };
   struct Level {
@@ -253,9 +300,13 @@ class MaskCache::ComplementWalk {
   uint16_t Find(TermId narrow, TermId wide, bool inside);
   bool Make(Pair* pair);
   void Look(Pair* pair, ByteSet* inside);
+  bool IsPrefixFree(TermId x);
+  bool LeadsOut(TermId x, TermId excluded);
+  void LookForOpen(Pair* pair, TermId included, std::span<const TermId> excluded);
   bool NothingBelow(const Pair& pair, uint32_t i) const {
-    if (pair.excluded.empty()) return false;
     const Alphabet& below = alphabets_.below(i);
+    if (pair.open && !pair.ends.Meets(below)) return true;
+    if (pair.excluded.empty()) return false;
     const uint64_t longest = alphabets_.deepest(i) - nodes_[i].depth + pair.rest;
     return std::ranges::all_of(pair.excluded, [&](const Excluded& e) {
       return longest < e.length || (!below.Contains('\\') && e.wanted.HasOutside(below));
@@ -266,9 +317,9 @@ class MaskCache::ComplementWalk {
   TermStore& terms_;
   const std::span<const TrieNode> nodes_;
   const TrieAlphabets& alphabets_;
-  std::deque<Pair> pairs_;
+  std::vector<std::unique_ptr<Pair>> pairs_;
   absl::flat_hash_map<std::tuple<uint32_t, uint32_t, bool>, uint16_t> ids_;
-  bool fits_ = true;
+  bool fits_ = true, judged_ = false;
 };
 
 // The number of a pair that a byte leads to.
@@ -278,7 +329,7 @@ uint16_t MaskCache::ComplementWalk::Find(TermId narrow, TermId wide, bool inside
   const auto next = static_cast<uint16_t>(pairs_.size() + kFirst);
   const auto [it, added] = ids_.try_emplace({narrow.value, wide.value, inside}, next);
   if (!added) return it->second;
-  Pair& pair = pairs_.emplace_back();
+  Pair& pair = *pairs_.emplace_back(std::make_unique<Pair>());
   const Term& n = terms_.term(narrow);
   pair.narrow = narrow;
   pair.wide = wide;
@@ -308,6 +359,7 @@ void MaskCache::ComplementWalk::Look(Pair* pair, ByteSet* inside) {
     } else if (included == TermStore::Nothing()) {
       included = c;
     } else {
+      fits_ = false;  // mostly few texts, of which a walk soon sees all
       return;
     }
   }
@@ -318,19 +370,78 @@ void MaskCache::ComplementWalk::Look(Pair* pair, ByteSet* inside) {
       *inside = *inside & ~ByteSet::Range(e.lo, e.hi);
     }
   }
+  LookForOpen(pair, included, excluded);
   int parts = kMostParts;
   Completion completion;
-  if (!Complete(terms_, included, static_cast<int>(excluded.size()), 0, &parts, &completion)) {
+  const bool plain =
+      Complete(terms_, included, static_cast<int>(excluded.size()), 0, &parts, &completion);
+  // Where the state excludes in no such way the walk would be of the whole trie.
+  bool worth = plain;
+  if (plain) {
+    pair->rest = completion.length;
+    for (TermId c : excluded) {
+      parts = kMostParts;
+      AsciiSet wanted = Wanted(terms_, c, 0, &parts);
+      wanted.low &= ~completion.bytes.low;
+      wanted.high &= ~completion.bytes.high;
+      pair->excluded.push_back({wanted, terms_.term(c).min_length});
+      worth &= (wanted.low | wanted.high) != 0 || terms_.term(c).min_length > pair->rest + kShort;
+    }
+  }
+  fits_ &= worth || pair->open || judged_;
+  judged_ = true;
+}
+
+// Whether no text of X begins another, so that a text has X's in it in one way only.
+bool MaskCache::ComplementWalk::IsPrefixFree(TermId x) {
+  std::vector<TermId> states = {x};
+  for (size_t i = 0; i < states.size(); ++i) {
+    if (states.size() > kMostStates || terms_.term(states[i]).nullable) return false;
+    for (const ByteEdge& e : terms_.Expand(states[i]).bytes) {
+      if (e.to == TermStore::Empty()) continue;
+      if (std::ranges::find(states, e.to) == states.end()) states.push_back(e.to);
+    }
+  }
+  return true;
+}
+
+// Whether some X leads out of `excluded`, a loop of Y's, in whichever way it is spelled: where each
+// Y is an X, and not the other way round.
+bool MaskCache::ComplementWalk::LeadsOut(TermId x, TermId excluded) {
+  const Term& loop = terms_.term(excluded);
+  if (loop.kind != TermKind::kRepeat || !IsPrefixFree(x)) return false;
+  const TermId y = loop.children[0];
+  std::lock_guard lock(terms_.mutex());
+  const TermId only_y[] = {y, terms_.Not(x)}, only_x[] = {x, terms_.Not(y)};
+  return terms_.And(only_y) == TermStore::Nothing() && terms_.And(only_x) != TermStore::Nothing();
+}
+
+// Whether `pair` is open: of `X* & !Y*` any character that is no Y's leads out.
+void MaskCache::ComplementWalk::LookForOpen(Pair* pair, TermId included,
+                                            std::span<const TermId> excluded) {
+  const Term& loop = terms_.term(included);
+  const Term& n = terms_.term(pair->narrow);
+  if (loop.kind != TermKind::kRepeat || loop.b != kUnbounded || n.kind != TermKind::kSequence ||
+      terms_.term(n.children[1]).nullable) {
     return;
   }
-  pair->rest = completion.length;
-  for (TermId c : excluded) {
-    parts = kMostParts;
-    AsciiSet wanted = Wanted(terms_, c, 0, &parts);
-    wanted.low &= ~completion.bytes.low;
-    wanted.high &= ~completion.bytes.high;
-    pair->excluded.push_back({wanted, terms_.term(c).min_length});
+  AsciiSet out;
+  for (const ByteEdge& e : terms_.Expand(loop.children[0]).bytes) {
+    for (int b = e.lo; b <= e.hi && b < 0x80; ++b) {
+      if (e.to == TermStore::Empty()) out.Add(static_cast<uint8_t>(b));
+    }
   }
+  for (TermId c : excluded) {
+    int parts = kMostParts;
+    RemoveRead(terms_, c, 0, &parts, &out);
+  }
+  const bool leads_out = (out.low | out.high) != 0 ||
+                         (excluded.size() == 1 && LeadsOut(loop.children[0], excluded[0]));
+  for (const ByteEdge& e : terms_.Expand(n.children[1]).bytes) {
+    if (e.hi >= 0x80) return;
+    for (int b = e.lo; b <= e.hi; ++b) pair->ends.Add(static_cast<uint8_t>(b));
+  }
+  pair->open = leads_out;
 }
 
 // Finds where each byte leads.
@@ -364,7 +475,7 @@ bool MaskCache::ComplementWalk::Make(Pair* pair) {
 bool MaskCache::ComplementWalk::Run(TermId narrow, TermId wide) {
   Find(narrow, wide, true);
   if (pairs_.empty()) return false;
-  std::vector<Level> path = {{&pairs_[0], pairs_[0].escaping}};
+  std::vector<Level> path = {{pairs_[0].get(), pairs_[0]->escaping}};
   if (!Make(path[0].at)) return false;
   for (int b = 0; b < 256; ++b) {
     const uint32_t top = vocab_.root_child(static_cast<uint8_t>(b));
@@ -383,7 +494,7 @@ bool MaskCache::ComplementWalk::Run(TermId narrow, TermId wide) {
         i = node.end;
         continue;
       }
-      Pair& at = pairs_[to - kFirst];
+      Pair& at = *pairs_[static_cast<size_t>(to - kFirst)];
       reach = std::max(reach, node.depth + at.completion);
       completion = std::max(completion, at.completion);
       if (node.leaf) {

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "automaton/term_store.h"
 #include "base/ids.h"
+#include "mask/bitmap_store.h"
 #include "mask/trie_walk.h"
 #include "parser/set_table.h"
 #include "vocab/vocab.h"
@@ -35,6 +37,16 @@ class CountedTokens {
   static std::unique_ptr<CountedTokens> Create(const Vocab& vocab, SetTable* sets, TermId loose,
                                                const std::vector<uint32_t>& table, TermId rest,
                                                int64_t most, WalkScratch* scratch);
+
+  // The tokens that `loose` (as above) takes and the state of up to `most` X's does not, of those
+  // longer than `same` bytes: up to there both take the same. False where that is not all that
+  // tells the two apart, or these are more than `limit`; null where it cannot be told. `reach`,
+  // `completion`: as in Level1, of the bounded state where it was walked.
+  static std::optional<bool> FindOver(const Vocab& vocab, SetTable* sets, TermId loose,
+                                      const std::vector<uint32_t>& table, TermId rest, int64_t most,
+                                      uint64_t same, size_t limit, WalkScratch* scratch,
+                                      std::vector<TokenRun>* over, uint64_t* reach,
+                                      uint64_t* completion);
 
   // The greatest `most` that can be asked for below.
   int64_t most() const { return most_; }

@@ -145,6 +145,9 @@ class MaskCache {
   const std::vector<SpelledText>& SpelledTexts(uint32_t from);
   bool FindRefused(TermId state, TermId wider, uint64_t same, size_t most,
                    std::vector<TokenRun>* refused, uint64_t* reach, uint64_t* completion);
+  std::optional<bool> FindOver(TermId state, TermId wider, uint64_t same, size_t most,
+                               std::vector<TokenRun>* over, uint64_t* reach, uint64_t* completion);
+  std::shared_ptr<const std::vector<uint32_t>> TableOf(TermId x);
   const Level1* FromComplement(TermId state);
   const Level1* FromHead(TermId state);
   const Level1* Joined(const Level1& head, TermId tail);

@@ -124,7 +124,13 @@ bool MaskCache::FindRefused(TermId state, TermId wider, uint64_t same, size_t mo
 const Level1* MaskCache::FromWider(TermId state, TermId wider, uint64_t same, size_t most) {
   std::vector<TokenRun> runs;
   uint64_t reach = 0, completion = 0;
-  if (!FindRefused(state, wider, same, most, &runs, &reach, &completion)) return nullptr;
+  std::optional<bool> found = FindOver(state, wider, same, most, &runs, &reach, &completion);
+  if (!found.has_value()) {
+    runs.clear();
+    reach = completion = 0;
+    found = FindRefused(state, wider, same, most, &runs, &reach, &completion);
+  }
+  if (!*found) return nullptr;
   const Level1& wide = OfState(wider);
   const auto nodes = vocab_->nodes();
   for (uint32_t i : wide.references) {
@@ -175,22 +181,40 @@ const Level1* MaskCache::FromLoose(TermId state, const TermStore::Loosened& loos
   return FromWider(state, loosened.state, bound - loose.completion, kMostRefused);
 }
 
+// The same for a state with one bound on characters more than `wider`, of which the tokens are
+// counted: no states of the bounded one are made. Null where it cannot be told so.
+std::optional<bool> MaskCache::FindOver(TermId state, TermId wider, uint64_t same, size_t most,
+                                        std::vector<TokenRun>* over, uint64_t* reach,
+                                        uint64_t* completion) {
+  const auto counted = terms_.FindCount(state);
+  if (!counted.has_value()) return std::nullopt;
+  const auto loosened = terms_.Loosen(state);
+  if (!loosened.has_value() || loosened->state != wider) return std::nullopt;
+  const auto table = TableOf(counted->x);
+  if (table == nullptr) return std::nullopt;
+  const DraftLease draft(&drafts_);
+  return CountedTokens::FindOver(*vocab_, &sets_, wider, *table, counted->rest, counted->most, same,
+                                 most, &draft->scratch, over, reach, completion);
+}
+
+// The automaton of X; null where no X is plain.
+std::shared_ptr<const std::vector<uint32_t>> MaskCache::TableOf(TermId x) {
+  std::lock_guard lock(counted_mutex_);
+  auto [it, added] = tables_.try_emplace(x.value);
+  if (added) {
+    if (auto made = Slice::Tabulate(&terms_, x)) {
+      it->second = std::make_shared<const std::vector<uint32_t>>(*std::move(made));
+      bytes_ += it->second->capacity() * sizeof(uint32_t);
+    }
+  }
+  return it->second;
+}
+
 // What tokens need of a count; null where it cannot be told.
 std::shared_ptr<const CountedTokens> MaskCache::TokensOf(TermId state,
                                                          const TermStore::Counted& counted) {
-  std::shared_ptr<const std::vector<uint32_t>> table;
-  {
-    std::lock_guard lock(counted_mutex_);
-    auto [it, added] = tables_.try_emplace(counted.x.value);
-    if (added) {
-      if (auto made = Slice::Tabulate(&terms_, counted.x)) {
-        it->second = std::make_shared<const std::vector<uint32_t>>(*std::move(made));
-        bytes_ += it->second->capacity() * sizeof(uint32_t);
-      }
-    }
-    if (it->second == nullptr) return nullptr;
-    table = it->second;
-  }
+  const auto table = TableOf(counted.x);
+  if (table == nullptr) return nullptr;
   const TermId loose = terms_.WithoutCount(state);
   const std::array key = {loose.value, counted.x.value, counted.rest.value};
   bool known = false;  // for fewer rounds

@@ -71,6 +71,39 @@ TEST_F(JsonContent, AnyCharactersAreNoConditionOnContent) {
   EXPECT_EQ(s_.term(And({Any(0), Any(1)})).min_length, 1u);
 }
 
+// Conditions on how many characters there are become one.
+TEST_F(JsonContent, CountsOfAnyCharacters) {
+  const TermId any = Chars(CodePointSet::All());
+  auto times = [&](int64_t least, int64_t most) { return s_.Repeat(any, least, most); };
+  EXPECT_EQ(And({times(0, kUnbounded), s_.Not(times(0, 254))}), times(255, kUnbounded));
+  EXPECT_EQ(And({times(3, 9), times(5, kUnbounded)}), times(5, 9));
+  EXPECT_EQ(And({times(3, 9), s_.Not(times(0, 4)), s_.Not(times(8, kUnbounded))}), times(5, 7));
+  EXPECT_EQ(And({times(3, 9), s_.Not(times(3, 20))}), TermStore::Nothing());
+  EXPECT_EQ(And({times(0, 4), times(5, 9)}), TermStore::Nothing());
+  EXPECT_EQ(And({times(0, kUnbounded), s_.Not(times(1, kUnbounded))}), TermStore::Empty());
+  EXPECT_EQ(And({times(0, kUnbounded), s_.Not(times(1, 5))}),
+            Choice({TermStore::Empty(), times(6, kUnbounded)}));
+  EXPECT_EQ(And({times(0, 9), s_.Not(times(3, 5))}), Choice({times(0, 2), times(6, 9)}));
+  for (int64_t a : {0, 1, 3}) {
+    for (int64_t b : {2, 4, 6}) {
+      for (int64_t c : {0, 1, 2}) {
+        for (int64_t d : {2, 3, 5}) {
+          const std::string what = std::to_string(a) + " " + std::to_string(b) + " " +
+                                   std::to_string(c) + " " + std::to_string(d);
+          if (a > b) continue;
+          const TermId both = And({times(a, b), s_.Not(times(c, d)), s_.Not(Text("xx"))});
+          for (int64_t n = 0; n < 8; ++n) {
+            const bool in = a <= n && n <= b && !(c <= n && n <= d);
+            EXPECT_EQ(Matches(both, std::string(static_cast<size_t>(n), 'y')), in) << what;
+            EXPECT_EQ(Matches(both, std::string(static_cast<size_t>(n), 'x')), in && n != 2)
+                << what;
+          }
+        }
+      }
+    }
+  }
+}
+
 // What is not made of whole characters, in one way or another, keeps the condition.
 TEST_F(JsonContent, OtherTextsKeepIt) {
   const TermId others[] = {

@@ -105,6 +105,12 @@ constexpr Make kExcluded[] = {
     [](Maker m) { return m.b.And({m.With("a"), m.With("x")}); },
     [](Maker m) { return m.b.Choice({m.With("abc"), m.With("xbc"), m.Text("b")}); },
     [](Maker m) { return m.b.Star(m.Of({{'a', 'z'}})); },
+    // Only an escaped character leads out of these, or none.
+    [](Maker m) { return m.b.Star(m.Of(CodePointSet::All().Minus({{'\n', '\n'}}))); },
+    [](Maker m) {
+      return m.b.Repeat(m.Of(CodePointSet::All().Minus({{0xE9, 0xE9}, {'d', 'd'}})), 0, 40);
+    },
+    [](Maker m) { return m.b.Star(m.b.Choice({m.Of({{'a', 'c'}}), m.Text("d"), m.Text("da")})); },
 };
 
 constexpr Make kRests[] = {
