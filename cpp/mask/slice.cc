@@ -65,12 +65,12 @@ std::unique_ptr<Slice> Slice::Create(const Vocab& vocab, const std::vector<uint3
 // needed.
 void Slice::Walk(const Vocab& vocab, const std::vector<uint32_t>& table) {
   struct Level {
-    uint32_t state, count;
+    uint32_t state, count, node;
   };
-  const size_t most = static_cast<size_t>(vocab.max_token_bytes()) + 1;
-  std::vector<Level> levels(most, {0, 0});
-  std::vector<uint8_t> path(most);  // the bytes down to the node at hand
-  std::vector<uint32_t> open;       // the nodes of `out` on that path, from the root
+  // Of the path down to the node at hand; that one included.
+  std::vector<Level> path(static_cast<size_t>(vocab.max_token_bytes()) + 1, {0, 0, 0});
+  Level* const levels = path.data();
+  std::vector<uint32_t> open;  // the nodes of `out` on that path, from the root
   std::vector<TrieNode>& out = others_.nodes;
   const auto nodes = vocab.nodes();
   const auto tokens = vocab.trie_tokens();
@@ -92,17 +92,18 @@ void Slice::Walk(const Vocab& vocab, const std::vector<uint32_t>& table) {
     }
   };
   auto open_to = [&](size_t depth) {
-    while (open.size() <= depth) add_node(open.size(), path[open.size()]);
+    while (open.size() <= depth) add_node(open.size(), nodes[levels[open.size()].node].byte);
   };
   auto add_tokens = [&](uint32_t from, uint32_t to) {
     others_.tokens.insert(others_.tokens.end(), tokens.begin() + from, tokens.begin() + to);
   };
-  for (uint32_t i = 1; i < vocab.node_count();) {
+  const uint32_t* const targets = table.data();
+  const auto node_count = static_cast<uint32_t>(vocab.node_count());
+  for (uint32_t i = 1; i < node_count;) {
     const TrieNode& node = nodes[i];
     const Level from = levels[node.depth - 1u];
-    const uint32_t state = table[from.state * 256 + node.byte];
-    path[node.depth] = node.byte;
-    close_to(node.depth);
+    const uint32_t state = targets[from.state * 256 + node.byte];
+    if (open.size() > node.depth) close_to(node.depth);
     // Written for the next token of the trie, be it this node's or of one below, which then writes
     // its own: so the walk need not look, in most cases, whether the node has a token.
     uint16_t* const count = counts_.data() + node.tokens;
@@ -120,7 +121,7 @@ void Slice::Walk(const Vocab& vocab, const std::vector<uint32_t>& table) {
       }
       continue;
     }
-    const Level here = {state, from.count + (state == 0)};
+    const Level here = {state, from.count + (state == 0), i};
     if (state == 0 && alphabets.below(i).IsWithin(single)) {
       // Each byte more is an X more.
       const auto lengths = alphabets.lengths();
@@ -161,22 +162,28 @@ const uint32_t* Slice::UpTo(uint64_t most) {
   return Make(n);
 }
 
-// Few tokens are long: from the bitmap of all only these are taken out.
+// That of all is what others() lacks. Few tokens are long: from it only these are taken out.
 const uint32_t* Slice::Make(size_t n) {
   if (const uint32_t* known = bitmaps_[n].load(std::memory_order_acquire)) return known;
   auto* bitmap = new uint32_t[words_]();
-  if (n >= kLong && n < static_cast<size_t>(longest_)) {
+  if (n == static_cast<size_t>(longest_)) {
+    for (TokenId t : tokens_) SetBit(bitmap, t);
+    for (TokenId t : others_.tokens) ClearBit(bitmap, t);
+  } else if (n >= kLong) {
     std::memcpy(bitmap, Make(static_cast<size_t>(longest_)), words_ * 4);
+    if (long_.empty()) {
+      for (size_t i = 0; i < counts_.size(); ++i) {
+        if (counts_[i] > kLong) long_.push_back(static_cast<uint32_t>(i));
+      }
+    }
     for (uint32_t i : long_) {
       if (counts_[i] > n) ClearBit(bitmap, tokens_[i]);
     }
   } else {
-    const bool all = n == static_cast<size_t>(longest_);
     for (size_t i = 0; i < counts_.size(); ++i) {
       const auto t = static_cast<uint32_t>(tokens_[i]);
       const bool taken = counts_[i] != 0 && counts_[i] <= n;
       bitmap[t >> 5] |= static_cast<uint32_t>(taken) << (t & 31);
-      if (all && counts_[i] > kLong) long_.push_back(static_cast<uint32_t>(i));
     }
   }
   bitmaps_[n].store(bitmap, std::memory_order_release);
