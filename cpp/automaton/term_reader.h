@@ -62,7 +62,7 @@ class TermReader {
   struct Group {
     std::vector<uint64_t> words;
     std::vector<GroupNode> nodes;
-    std::vector<uint64_t> lengths;       // by node
+    std::vector<uint64_t> lengths;       // by node, then of terms
     std::vector<uint64_t> rule_lengths;  // of their shortest texts
     uint64_t body(size_t rule) const { return words[2 + rule]; }
   };
@@ -106,10 +106,14 @@ class TermReader {
   uint64_t GroupReference(uint64_t nodes, std::span<const Nest> nests, Nest* nest);
   void ReadGroupWords(uint64_t rules, std::vector<uint64_t>* words, std::vector<Nest>* nests);
   uint64_t LengthOf(const Group& group, uint64_t reference) const;
-  uint64_t LengthOf(const Group& group, const GroupNode& node) const;
+  uint64_t LengthOfMembers(const Group& group, const GroupNode& node) const;
   bool FindLengths(Group* group);
   TermId MakeNode(const GroupNode& node, const std::vector<ProcId>& procs,
                   const std::vector<TermId>& made);
+  bool WriteGroupProgram(const Group& group, const std::vector<ProcId>& procs,
+                         std::span<const uint32_t> nodes, std::vector<uint32_t>* steps);
+  void MakeBodies(const Group& group, const std::vector<ProcId>& procs);
+  void SetGroupBody(ProcId proc, TermId body);
   void ReadGroup();
 
   ByteReader in_{""};
@@ -121,7 +125,7 @@ class TermReader {
   std::vector<TermId> terms_;
   std::vector<Nest> nests_;  // by term
   std::vector<std::vector<ProcId>> groups_;
-  std::vector<uint32_t> program_;  // of the lazy body at hand
+  std::vector<uint32_t> program_;  // of the body at hand
   size_t steps_ = 0;
   Status error_;
 };
