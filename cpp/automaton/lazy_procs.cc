@@ -29,6 +29,11 @@ ProcId TermStore::LazyProc(std::span<const uint32_t> program, uint64_t min_lengt
 TermId TermStore::MakeBody(ProcId proc) {
   const std::span<const uint32_t> program = procs_[proc.value].program;
   if (program.empty()) return Nothing();
+  if (IsSavedBody(program)) {
+    const TermId body = ReadSavedBody(program, this);
+    SetBody(proc, body);
+    return body;
+  }
   std::vector<TermId> made, parts;
   auto term = [&](uint32_t word) {
     return (word & kLocalTerm) != 0 ? made[word & ~kLocalTerm] : TermId(word);
