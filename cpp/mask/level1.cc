@@ -62,6 +62,7 @@ const Level1& MaskCache::OfState(TermId state) {
 
 // The mask of a state that is its own far state.
 const Level1* MaskCache::Make(TermId state) {
+  if (const Level1* made = FromExclusion(state)) return made;
   if (const auto wider = terms_.WithoutExclusions(state)) {
     if (const Level1* made = FromWider(state, *wider, 0, kMaxList)) return made;
   }
