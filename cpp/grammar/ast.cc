@@ -230,9 +230,12 @@ StatusOr<Grammar> GrammarBuilder::Finish(RuleId root) {
   // Bytes, as bits would be slower than the rest of the pass.
   std::vector<uint8_t> node_used(storage.size()), rule_used(done.rules.size());
   std::vector<NodeId> pending;
+  size_t nodes = 0, payload = 0;
   auto use_node = [&](NodeId id) {
     if (node_used[id.value] != 0) return;
     node_used[id.value] = 1;
+    ++nodes;
+    payload += NodeStorage::PayloadBytes(storage.stored(id));
     pending.push_back(id);
   };
   auto use_rule = [&](RuleId id) {
@@ -258,12 +261,6 @@ StatusOr<Grammar> GrammarBuilder::Finish(RuleId root) {
     for (NodeId child : storage.Children(id)) use_node(child);
   }
 
-  size_t nodes = 0, payload = 0;
-  for (uint32_t n = 0; n < storage.size(); ++n) {
-    if (node_used[n] == 0) continue;
-    ++nodes;
-    payload += NodeStorage::PayloadBytes(storage.stored(NodeId(n)));
-  }
   auto data = std::make_shared<Grammar::Data>();
   std::vector<RuleId> rule_map(done.rules.size());
   data->rules.reserve(static_cast<size_t>(std::count(rule_used.begin(), rule_used.end(), 1)));

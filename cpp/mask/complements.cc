@@ -554,11 +554,8 @@ const Level1* MaskCache::FromComplement(TermId state) {
     }
   }
   if (wide.residual != nullptr) {
-    std::vector<std::pair<std::string_view, TokenId>> residues;
-    ForEachResidue(*wide.residual, 0, [&](std::string_view text, TokenId token) {
-      if (!TestBit(refused.data(), token)) residues.push_back({text, token});
-    });
-    result.residual = residues.empty() ? nullptr : TrieOf(std::move(residues));
+    result.residual = Without(*wide.residual,
+                              [&](TokenId token) { return TestBit(refused.data(), token); });
   }
   std::vector<uint32_t> bits = BitsOf(wide.accepted);
   size_t count = 0;

@@ -120,6 +120,17 @@ void MaskCache::ForEachResidue(const TokenTrie& trie, uint32_t node, F&& f) cons
   }
 }
 
+// What is left over less some tokens; null for nothing.
+template <class IsRefused>
+const Residual* MaskCache::Without(const Residual& residual, IsRefused&& is_refused) {
+  std::vector<uint64_t> kept;
+  for (const uint64_t entry : residual.entries) {
+    if (!is_refused(Residual::Token(entry))) kept.push_back(entry);
+  }
+  if (kept.size() == residual.entries.size()) return &residual;
+  return kept.empty() ? nullptr : ResidualOf(kept);
+}
+
 // A draft for as long as this lives: one that is kept, or else a new one. To make one takes longer
 // than most masks.
 class MaskCache::DraftLease {

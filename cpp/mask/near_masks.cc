@@ -159,17 +159,6 @@ const Level1* MaskCache::FromWider(TermId state, TermId wider, uint64_t same, si
   return Keep(result);
 }
 
-// What is left over less some tokens; null for nothing.
-template <class IsRefused>
-const Residual* MaskCache::Without(const Residual& residual, IsRefused&& is_refused) {
-  std::vector<uint64_t> kept;
-  for (const uint64_t entry : residual.entries) {
-    if (!is_refused(Residual::Token(entry))) kept.push_back(entry);
-  }
-  if (kept.size() == residual.entries.size()) return &residual;
-  return kept.empty() ? nullptr : ResidualOf(kept);
-}
-
 // The mask of a state from that of the same state without its bounds: the same where no token comes
 // near them, else but for tokens that do. Null where it is not so.
 const Level1* MaskCache::FromLoose(TermId state, const TermStore::Loosened& loosened) {

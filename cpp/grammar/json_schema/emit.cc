@@ -26,6 +26,13 @@ constexpr int kFreeDepth = 32;
 // The most states of a list of counted elements that has to meet conditions.
 constexpr int64_t kMaxCounted = 4096;
 
+// Any JSON value in the usual layout: what the extra members of an open object hold, so that most
+// schemas need it. Made once, and then copied.
+const Grammar& AnyValue() {
+  static const Grammar& any = *new Grammar(GrammarFromJsonSchema("true").value());
+  return any;
+}
+
 // The one number of the set, where it is one number.
 const Decimal* Single(const NumberSet& set) {
   if (!set.lower || !set.upper || set.lower->open || set.upper->open) return nullptr;
@@ -41,9 +48,11 @@ SchemaEmitter::SchemaEmitter(Normaliser* normaliser, GrammarBuilder* builder,
       builder_(*builder),
       limits_(limits),
       layout_(builder, options, normaliser->tree().document().depth() + kFreeDepth),
-      any_order_(options.any_order) {}
+      any_order_(options.any_order),
+      usual_(options.any_whitespace && !options.max_whitespace_cnt && !options.any_order) {}
 
 StatusOr<RuleId> SchemaEmitter::EmitRoot(ExprId expr) {
+  usual_ = usual_ && expr != kAnything;  // whose own grammar this may be
   GM_ASSIGN_OR_RETURN(NodeId value, Value(expr, 0, "root"));
   while (!tasks_.empty()) {
     Task task = tasks_.back();
@@ -97,6 +106,11 @@ StatusOr<NodeId> SchemaEmitter::Value(ExprId expr, int depth, std::string_view n
   int level = layout_.depends_on_depth() ? depth : 0;
   auto known = values_.find(std::pair(expr, level));
   if (known != values_.end()) return NodeId{known->second};
+  if (expr == kAnything && usual_) {
+    const NodeId any = builder_.Rule(builder_.Import(AnyValue()));
+    values_[std::pair(expr, level)] = any;
+    return NodeId{any};
+  }
   GM_ASSIGN_OR_RETURN(const ValueSet* set, normaliser_.Evaluate(expr));
   normaliser_.MarkEmitted(expr);
   NodeId node;

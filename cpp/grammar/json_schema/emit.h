@@ -81,6 +81,7 @@ class SchemaEmitter {
   const Limits& limits_;
   Layout layout_;
   bool any_order_;
+  bool usual_;  // values are laid out as in AnyValue()
   NumberSpelling spelling_;
   std::vector<Task> tasks_;
   ExprId current_ = kAnything;  // whose rule is being made

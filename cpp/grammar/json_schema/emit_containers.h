@@ -61,7 +61,8 @@ class ObjectEmitter {
   std::vector<NodeId> keys_;  // the texts of all named keys
   std::vector<Member> members_;
   int64_t required_ = 0;
-  NodeId extra_;  // any extra member; Nothing where there are none
+  NodeId extra_;                   // any extra member; Nothing where there are none
+  std::optional<NodeId> further_;  // the same behind a comma
 };
 
 // Arrays. Used once for one case.

@@ -302,7 +302,8 @@ StatusOr<NodeId> ObjectEmitter::ExtrasToEnd(bool leads, int64_t min, int64_t max
     if (extra_ == builder_.Nothing() || max == 0) {
       return !leads && min == 0 ? end_ : builder_.Nothing();
     }
-    NodeId further = builder_.Sequence({comma_, extra_});
+    if (!further_.has_value()) further_ = builder_.Sequence({comma_, extra_});
+    const NodeId further = *further_;
     if (!leads) return builder_.Sequence({builder_.Repeat(further, min, max), end_});
     int64_t rest = max == kUnbounded ? kUnbounded : max - 1;
     return builder_.Sequence(
