@@ -1,9 +1,9 @@
 // Level-1 masks to bytes, and back.
 //
 // Bitmaps, what tokens leave over, and masks are each written once and numbered, as states share
-// them; then come pairs of state and mask. Token ids, lengths, nodes and numbers are checked against
-// the vocabulary; whether a mask is the right one cannot be seen, hence the caller must trust the
-// file. Cost: copying. Tests: tests/matcher/saved_grammar_test.cc.
+// them; then come pairs of state and mask. Token ids, lengths, nodes and numbers are checked
+// against the vocabulary; whether a mask is the right one cannot be seen, hence the caller must
+// trust the file. Cost: copying. Tests: tests/matcher/saved_grammar_test.cc.
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 
