@@ -6,8 +6,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 
 namespace grammask::internal {
 
@@ -46,12 +44,9 @@ class TermTable {
   static constexpr size_t kShards = size_t{1} << kShardBits;
   static constexpr size_t kFirstSlots = 64;
   static constexpr int kLevels = 26;
-  struct Free {
-    void operator()(void* memory) const { std::free(memory); }
-  };
   // What shards of one size share; nothing where each has memory of its own.
   struct Level {
-    std::unique_ptr<uint64_t, Free> block;
+    uint64_t* block = nullptr;
     size_t users = 0;
   };
 
