@@ -13,6 +13,7 @@
 #include <algorithm>
 
 #include "automaton/term_store.h"
+#include "automaton/words.h"
 
 namespace grammask::internal {
 namespace {
@@ -20,6 +21,7 @@ namespace {
 // Parts of an intersection over which it is not loosened: each bound costs a state and, for its
 // mask, a level of recursion.
 constexpr size_t kMaxLoosened = 8;
+constexpr size_t kMaxTexts = 4096;  // excluded texts that are told one by one
 constexpr int kMaxLoopDepth = 6;  // choices and intersections inside one another that are looked at
 
 }  // namespace
@@ -245,6 +247,94 @@ std::optional<TermId> TermStore::WithoutNots(TermId id, bool endless) {
   TermId wider = And(parts);
   if (sequence) wider = Sequence(wider, t.children[1]);
   return quoted ? Sequence(whole.children[0], wider) : wider;
+}
+
+// Appends the decoded texts of a term; false where these are too many, or no texts of JSON strings.
+bool TermStore::AddTexts(TermId id, std::vector<std::string>* texts) const {
+  struct Begun {
+    std::string text;
+    absl::InlinedVector<TermId, 4> rest;  // the last first
+  };
+  std::vector<Begun> todo = {{{}, {id}}};
+  while (!todo.empty()) {
+    Begun begun = std::move(todo.back());
+    todo.pop_back();
+    if (texts->size() + todo.size() > kMaxTexts) return false;
+    if (begun.rest.empty()) {
+      texts->push_back(std::move(begun.text));
+      continue;
+    }
+    const Term& t = terms_[begun.rest.back().value];
+    begun.rest.pop_back();
+    switch (t.kind) {
+      case TermKind::kEmpty:
+        todo.push_back(std::move(begun));
+        break;
+      case TermKind::kJsonText:
+        begun.text += t.text;
+        todo.push_back(std::move(begun));
+        break;
+      case TermKind::kSequence:
+        begun.rest.push_back(t.children[1]);
+        begun.rest.push_back(t.children[0]);
+        todo.push_back(std::move(begun));
+        break;
+      case TermKind::kChoice:
+        for (TermId c : t.children) {
+          todo.push_back(begun);
+          todo.back().rest.push_back(c);
+        }
+        break;
+      case TermKind::kWords:
+        if (!words_->json(t) || words_->escaped(t)) return false;
+        for (std::string_view word : words_->Rest(t)) {
+          todo.push_back(begun);
+          todo.back().text += word;
+        }
+        break;
+      default:
+        return false;
+    }
+  }
+  return true;
+}
+
+std::optional<TermStore::Exclusion> TermStore::FindExclusion(TermId id) {
+  const Term* t = &terms_[id.value];
+  if (t->kind != TermKind::kSequence) return std::nullopt;
+  Exclusion found;
+  const Term* head = &terms_[t->children[0].value];
+  if (head->kind == TermKind::kBytes) {
+    found.before = head->text;
+    t = &terms_[t->children[1].value];
+    if (t->kind != TermKind::kSequence) return std::nullopt;
+    head = &terms_[t->children[0].value];
+  }
+  if (head->kind != TermKind::kAnd) return std::nullopt;
+  const Term& rest = terms_[t->children[1].value];
+  found.ends = rest.kind == TermKind::kBytes;
+  const Term& end = rest.kind == TermKind::kSequence ? terms_[rest.children[0].value] : rest;
+  if (end.kind != TermKind::kBytes || end.text[0] != '"') return std::nullopt;
+  for (TermId c : head->children) {
+    const Term& part = terms_[c.value];
+    if (part.kind == TermKind::kRepeat && part.a == 0 && part.b == kUnbounded) {
+      if (found.loop != TermId()) return std::nullopt;
+      found.loop = c;
+      found.x = part.children[0];
+    } else if (part.kind != TermKind::kNot) {
+      return std::nullopt;
+    }
+  }
+  if (found.loop == TermId()) return std::nullopt;
+  std::lock_guard lock(mutex_);
+  for (TermId c : head->children) {
+    if (c != found.loop && !AddTexts(terms_[c.value].children[0], &found.texts)) {
+      return std::nullopt;
+    }
+  }
+  found.wider = Sequence(found.loop, t->children[1]);
+  if (!found.before.empty()) found.wider = Sequence(Literal(found.before, false), found.wider);
+  return found;
 }
 
 bool TermStore::Includes(TermId whole, TermId part) {

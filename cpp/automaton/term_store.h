@@ -260,6 +260,17 @@ class TermStore {
   // Takes the lock.
   std::optional<TermId> WithoutComplements(TermId id);
 
+  // A state of one kind whose beginning excludes texts: `before`, then any number of x (`loop`) that
+  // are none of `texts`, decoded, in any JSON spelling, then a quote, and what may follow.
+  struct Exclusion {
+    TermId wider;  // without the exclusion
+    TermId x, loop;
+    std::string before;
+    bool ends;  // what follows is one literal
+    std::vector<std::string> texts;
+  };
+  std::optional<Exclusion> FindExclusion(TermId id);
+
   // A part of a state's language that any number of X may be put in front of: what the state can
   // still match after any X's includes it. Of a search, `X* "abc" X*`, it is the search itself,
   // whatever has been read. Takes the lock.
@@ -344,6 +355,7 @@ class TermStore {
   TermId WithRepeat(TermId id, const Term& counted, int64_t min);
   TermId WithoutBounds(TermId id, int64_t least, bool rest, int depth, int64_t* bound);
   bool Includes(TermId whole, TermId part);
+  bool AddTexts(TermId id, std::vector<std::string>* texts) const;
   // The text of a JSON string that `id` begins with, where its first character is ASCII, or null.
   const Term* AsciiHead(TermId id) const;
   void Grow(Shard* shard);

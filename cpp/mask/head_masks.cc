@@ -82,7 +82,8 @@ const Level1* MaskCache::FromHead(TermId state) {
     std::lock_guard lock(terms_.mutex());
     for (size_t i = split->before.size(); i-- > 0;) head = terms_.Sequence(split->before[i], head);
   }
-  return Joined(OfState(head), split->tail);
+  const Level1& of_head = OfState(head);
+  return of_head.refused.empty() ? Joined(of_head, split->tail) : nullptr;
 }
 
 // The mask of a state with the mask `head` and then `tail`.

@@ -99,10 +99,11 @@ void MaskCache::WalkReturned(const Level1& level1, SetId returned, std::vector<T
   });
 }
 
-// The same as a mask, kept where the walk is long: sets that hold the same state with the same
-// return are many, as in an operand of an expression.
+// The same as a mask, kept where the walk is long: sets that hold states which leave the same over,
+// with the same return, are many, as in an operand of an expression.
 const TokenMask* MaskCache::LongLeftOver(const Level1& level1, SetId returned) {
-  const auto key = std::pair(&level1, returned.value);
+  const uint32_t* references = level1.references.empty() ? nullptr : level1.references.data();
+  const LeftOver key(level1.residual, references, returned.value);
   {
     std::lock_guard lock(mutex_);
     if (const auto it = left_over_.find(key); it != left_over_.end()) return it->second;
@@ -209,18 +210,33 @@ const TokenMask* MaskCache::MakeLevel2(SetId set) {
     const Level1& level1 = OfState(item.term);
     add(level1.accepted);
     if (level1.residual == nullptr && level1.references.empty()) continue;
+    const size_t before = list.size();
+    auto leave_out = [&] {  // what the state refuses all the same
+      if (level1.refused.empty()) return;
+      const auto kept =
+          std::remove_if(list.begin() + static_cast<ptrdiff_t>(before), list.end(),
+                         [&](TokenId t) { return std::ranges::binary_search(level1.refused, t); });
+      list.erase(kept, list.end());
+    };
     const Proc* capturing = sets_.Captures(item.ret);
     if (captures || capturing != nullptr) {
       WalkCaptured(level1, set, item.ret, capturing != nullptr && !capturing->endless, &list);
+      leave_out();
       continue;
     }
     const SetId returned = sets_.Returned(set, item.ret);
     if (returned == SetTable::Dead()) continue;
     if (!level1.references.empty() || level1.residual->node_count() > kLongResidual) {
-      add(*LongLeftOver(level1, returned));
+      const TokenMask& left_over = *LongLeftOver(level1, returned);
+      const bool with =
+          left_over.bitmap != nullptr && std::ranges::any_of(level1.refused, [&](TokenId t) {
+            return TestBit(left_over.bitmap, t);
+          });
+      add(with ? Without(left_over, {level1.refused.begin(), level1.refused.end()}) : left_over);
     } else {
       WalkReturned(level1, returned, &list);
     }
+    leave_out();
   }
   for (const TokenItem& item : body.tokens) {
     const TokenSet& tokens = terms_.token_set(item.tokens);

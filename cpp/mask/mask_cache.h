@@ -23,6 +23,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,7 @@
 #include "base/byte_codec.h"
 #include "mask/bitmap_store.h"
 #include "mask/counted.h"
+#include "mask/excluded_texts.h"
 #include "mask/slice.h"
 #include "mask/slice_store.h"
 #include "mask/token_trie.h"
@@ -70,6 +72,8 @@ struct Level1 {
   // The same where the tokens are many: nodes of the vocabulary's trie, below which every token
   // leaves over what follows the node.
   std::span<const uint32_t> references;
+  // Tokens that are refused all the same, whatever follows what they leave over. Ascending.
+  std::span<const TokenId> refused;
   // Over all prefixes of tokens that the state takes, the greatest length of the prefix and its
   // shortest completion together: bounds on the text beyond this do not change the mask.
   // UINT64_MAX where it was not measured.
@@ -136,6 +140,9 @@ class MaskCache {
   std::shared_ptr<const CountedTokens> TokensOf(TermId state, const TermStore::Counted& counted);
   const Level1* FromLoose(TermId state, const TermStore::Loosened& loosened);
   const Level1* FromWider(TermId state, TermId wider, uint64_t same, size_t most);
+  const Level1* FromExclusion(TermId state);
+  std::optional<std::vector<uint32_t>> FindExcluded(const TermStore::Exclusion& exclusion);
+  const std::vector<SpelledText>& SpelledTexts(uint32_t from);
   bool FindRefused(TermId state, TermId wider, uint64_t same, size_t most,
                    std::vector<TokenRun>* refused, uint64_t* reach, uint64_t* completion);
   std::optional<bool> FindOver(TermId state, TermId wider, uint64_t same, size_t most,
@@ -170,13 +177,17 @@ class MaskCache {
   SetTable& sets_;
   TermStore& terms_;
   const size_t words_;
-  std::mutex mutex_;  // memory_, tries_, residual_ids_, left_over_, heads_
+  std::mutex mutex_;  // memory_, tries_, residual_ids_, left_over_, heads_, spelled_
   BumpArena memory_;
   BitmapStore bitmaps_;
   std::vector<std::unique_ptr<const TokenTrie>> tries_;
   absl::flat_hash_map<std::vector<uint64_t>, const TokenTrie*> residual_ids_;
-  absl::flat_hash_map<std::pair<const Level1*, uint32_t>, const TokenMask*> left_over_;
+  // What is left over (its trie, its references) as it can follow in a set.
+  using LeftOver = std::tuple<const TokenTrie*, const uint32_t*, uint32_t>;
+  absl::flat_hash_map<LeftOver, const TokenMask*> left_over_;
   absl::flat_hash_set<uint64_t> heads_;  // met once: value << 4 | elements in front of it
+  // By the node from which they are spelled.
+  absl::flat_hash_map<uint32_t, std::unique_ptr<const std::vector<SpelledText>>> spelled_;
   const std::shared_ptr<SliceStore> slice_store_;
   std::mutex slice_mutex_;
   absl::flat_hash_map<uint32_t, std::shared_ptr<Slice>> slices_;  // by x; null for none

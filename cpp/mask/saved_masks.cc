@@ -115,7 +115,8 @@ void MaskCache::Save(std::span<const std::pair<TermId, uint32_t>> states, ByteWr
   for (const auto& [state, number] : states) {
     const auto* mask =
         static_cast<const Level1*>(terms_.term(state).attachment.load(std::memory_order_acquire));
-    if (mask == nullptr) continue;
+    // Those with tokens refused all the same are soon made anew.
+    if (mask == nullptr || !mask->refused.empty()) continue;
     const auto [mask_number, is_new] = Numbered(&mask_numbers, mask);
     pairs.Number(number);
     pairs.Number(mask_number);
