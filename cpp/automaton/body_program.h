@@ -6,11 +6,17 @@
 //   kChoice             count alternatives
 //   kRepeat             what, least (two words, the low one first), most (two words)
 // A term is kLocalTerm plus the number of an earlier step, or the id of a term of the store.
+//
+// A body of a saved grammar is kept as it stands in the file, unread (saved_bodies_reader.cc):
+//   kNothing            count terms of the store that it refers to; then the length of its shortest
+//                       text as the file has it (two words), how deep those terms are nested (two
+//                       words), whether the file is trusted, bytes, and the record in words of four
 #ifndef GRAMMASK_AUTOMATON_BODY_PROGRAM_H_
 #define GRAMMASK_AUTOMATON_BODY_PROGRAM_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "automaton/term_store.h"
 
@@ -21,6 +27,14 @@ inline constexpr uint32_t kLocalTerm = uint32_t{1} << 31;
 inline constexpr uint32_t StepWord(TermKind kind, size_t count) {
   return static_cast<uint32_t>(kind) | static_cast<uint32_t>(count) << 4;
 }
+
+inline bool IsSavedBody(std::span<const uint32_t> program) {
+  return !program.empty() && (program[0] & 0xF) == static_cast<uint32_t>(TermKind::kNothing);
+}
+
+// The term that a saved body makes, or, where it is not what the file promises, one that is. The
+// store's lock must be held.
+TermId ReadSavedBody(std::span<const uint32_t> saved, TermStore* store);
 
 }  // namespace grammask::internal
 

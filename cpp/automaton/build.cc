@@ -219,8 +219,11 @@ class TermBuilder {
       case NodeKind::kJsonClass:
         return s_.Character(*v.characters, true);
       case NodeKind::kSequence: {
+        absl::InlinedVector<TermId, 16> parts;
+        for (NodeId c : v.children) parts.push_back(ChildTerm(c));
+        s_.ExpectSequence(parts);
         TermId t = TermStore::Empty();
-        for (size_t i = v.children.size(); i-- > 0;) t = s_.Sequence(ChildTerm(v.children[i]), t);
+        for (size_t i = parts.size(); i-- > 0;) t = s_.Sequence(parts[i], t);
         return t;
       }
       case NodeKind::kRepeat:

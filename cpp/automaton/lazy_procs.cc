@@ -29,6 +29,11 @@ ProcId TermStore::LazyProc(std::span<const uint32_t> program, uint64_t min_lengt
 TermId TermStore::MakeBody(ProcId proc) {
   const std::span<const uint32_t> program = procs_[proc.value].program;
   if (program.empty()) return Nothing();
+  if (IsSavedBody(program)) {
+    const TermId body = ReadSavedBody(program, this);
+    SetBody(proc, body);
+    return body;
+  }
   std::vector<TermId> made, parts;
   auto term = [&](uint32_t word) {
     return (word & kLocalTerm) != 0 ? made[word & ~kLocalTerm] : TermId(word);
@@ -58,8 +63,11 @@ TermId TermStore::MakeBody(ProcId proc) {
         break;
       }
       case TermKind::kSequence:
-        result = term(program[at + count - 1]);
-        for (size_t i = count - 1; i-- > 0;) result = Sequence(term(program[at + i]), result);
+        parts.clear();
+        for (size_t i = 0; i < count; ++i) parts.push_back(term(program[at + i]));
+        ExpectSequence(parts);
+        result = parts.back();
+        for (size_t i = count - 1; i-- > 0;) result = Sequence(parts[i], result);
         at += count;
         break;
       case TermKind::kChoice:

@@ -3,18 +3,27 @@
 // A group is made as the builder makes it, from its exact description (recursive_group.h), so that
 // a forged file cannot give another grammar's group a meaning of its own: the lengths of its rules
 // are the least ones, by passes until nothing changes. In `S ::= "(" S ")" | "x"` the first pass
-// finds 1 for S by its second alternative, and the next that nothing is shorter.
+// finds 1 for S by its second alternative, and the next that nothing is shorter. The terms of the
+// bodies wait for a call.
 //
 // Cost: linear in the group but for the passes, whose words count towards max_ast_nodes. Tests:
 // tests/automaton/saved_terms_test.cc, tests/fuzz/saved_grammar_fuzz.cc.
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <string>
+#include <utility>
 
+#include "automaton/body_program.h"
 #include "automaton/members.h"
 #include "automaton/term_reader.h"
 
 namespace grammask::internal {
+namespace {
+
+constexpr size_t kMostParts = size_t{1} << 28;  // that a step can have
+
+}  // namespace
 
 // A reference to a term, or to one of the nodes of the group; `nests` are those of the latter.
 uint64_t TermReader::GroupReference(uint64_t nodes, std::span<const Nest> nests, Nest* nest) {
@@ -92,49 +101,63 @@ uint64_t TermReader::LengthOf(const Group& group, uint64_t reference) const {
                            : group.lengths[reference >> 1];
 }
 
-uint64_t TermReader::LengthOf(const Group& group, const GroupNode& node) const {
+uint64_t TermReader::LengthOfMembers(const Group& group, const GroupNode& node) const {
   auto length = [&](size_t child) { return LengthOf(group, node.children[child]); };
-  uint64_t result = node.kind == NodeKind::kSequence ? 0 : kMaxLength;
-  switch (node.kind) {
-    case NodeKind::kRule:
-      return group.rule_lengths[node.rule];
-    case NodeKind::kRepeat:
-      return TimesSaturated(length(0), static_cast<uint64_t>(node.min));
-    case NodeKind::kMembers: {
-      std::vector<ListMember> members;
-      for (size_t i = 0; i < node.uses.size(); ++i) {
-        members.push_back({static_cast<MemberUse>(node.uses[i] & 0xFF),
-                           static_cast<uint32_t>(node.uses[i] >> 8), length(i + 2)});
-      }
-      return ListLength(members, length(0), length(1), node.min, node.max, node.conditions);
-    }
-    default:
-      for (size_t i = 0; i < node.children.size(); ++i) {
-        result = node.kind == NodeKind::kSequence ? std::min(kMaxLength, result + length(i))
-                                                  : std::min(result, length(i));
-      }
-      return result;
+  std::vector<ListMember> members;
+  for (size_t i = 0; i < node.uses.size(); ++i) {
+    members.push_back({static_cast<MemberUse>(node.uses[i] & 0xFF),
+                       static_cast<uint32_t>(node.uses[i] >> 8), length(i + 2)});
   }
+  return ListLength(members, length(0), length(1), node.min, node.max, node.conditions);
 }
 
 // Passes from above until nothing changes: the least lengths. False over the bound on work.
 bool TermReader::FindLengths(Group* group) {
+  std::vector<uint64_t>& lengths = group->lengths;  // those of terms come after those of nodes
+  auto place = [&](uint64_t reference) {
+    if (!IsTerm(reference)) return static_cast<uint32_t>(reference >> 1);
+    lengths.push_back(LengthOf(*group, reference));
+    return static_cast<uint32_t>(lengths.size() - 1);
+  };
+  std::vector<uint32_t> bodies, children;  // where their lengths are
+  for (size_t r = 0; r < group->rule_lengths.size(); ++r) bodies.push_back(place(group->body(r)));
+  children.reserve(group->words.size());
+  for (const GroupNode& node : group->nodes) {
+    for (uint64_t child : node.children) children.push_back(place(child));
+  }
   for (bool changed = true; changed;) {
     changed = false;
     steps_ += group->words.size() / 8;
     if (steps_ > s_.limits().max_ast_nodes) return false;
-    auto improve = [&](uint64_t length, uint64_t* known) {
-      if (length >= *known) return;
-      *known = length;
-      changed = true;
-    };
+    const uint32_t* child = children.data();
     for (size_t i = 0; i < group->nodes.size(); ++i) {
-      improve(LengthOf(*group, group->nodes[i]), &group->lengths[i]);
-    }
-    for (size_t r = 0; r < group->rule_lengths.size(); ++r) {
-      improve(LengthOf(*group, group->body(r)), &group->rule_lengths[r]);
+      const GroupNode& node = group->nodes[i];
+      const std::span parts(child, node.children.size());
+      child += parts.size();
+      uint64_t length = node.kind == NodeKind::kSequence ? 0 : kMaxLength;
+      switch (node.kind) {
+        case NodeKind::kSequence:
+          for (uint32_t part : parts) length = std::min(kMaxLength, length + lengths[part]);
+          break;
+        case NodeKind::kChoice:
+          for (uint32_t part : parts) length = std::min(length, lengths[part]);
+          break;
+        case NodeKind::kRepeat:
+          length = TimesSaturated(lengths[parts[0]], static_cast<uint64_t>(node.min));
+          break;
+        case NodeKind::kRule:
+          length = lengths[bodies[node.rule]];
+          break;
+        default:
+          length = LengthOfMembers(*group, node);
+          break;
+      }
+      if (length >= lengths[i]) continue;
+      lengths[i] = length;
+      changed = true;
     }
   }
+  for (size_t r = 0; r < bodies.size(); ++r) group->rule_lengths[r] = lengths[bodies[r]];
   return true;
 }
 
@@ -184,6 +207,86 @@ TermId TermReader::MakeNode(const GroupNode& node, const std::vector<ProcId>& pr
   return s_.MembersOf(std::move(spec));
 }
 
+// The body of a rule as a program (body_program.h) of `nodes`, those that it reaches, children
+// first; false where it has lists of members, which have no step. `steps`: by node.
+bool TermReader::WriteGroupProgram(const Group& group, const std::vector<ProcId>& procs,
+                                   std::span<const uint32_t> nodes, std::vector<uint32_t>* steps) {
+  program_.clear();
+  uint32_t count = 0;
+  for (const uint32_t i : nodes) {
+    const GroupNode& node = group.nodes[i];
+    if (node.kind == NodeKind::kRule) {
+      (*steps)[i] = s_.Call(procs[node.rule]).value;
+      continue;
+    }
+    if (node.kind == NodeKind::kMembers || node.children.size() >= kMostParts) return false;
+    const bool repeat = node.kind == NodeKind::kRepeat;
+    const TermKind kind = repeat                             ? TermKind::kRepeat
+                          : node.kind == NodeKind::kSequence ? TermKind::kSequence
+                                                             : TermKind::kChoice;
+    program_.push_back(StepWord(kind, repeat ? 0 : node.children.size()));
+    for (const uint64_t child : node.children) {
+      const auto word = static_cast<uint32_t>(child >> 1);
+      if (word >= kLocalTerm) return false;
+      program_.push_back(IsTerm(child) ? word : (*steps)[word]);
+    }
+    if (repeat) {
+      for (const int64_t bound : {node.min, node.max}) {
+        program_.push_back(static_cast<uint32_t>(bound));
+        program_.push_back(static_cast<uint32_t>(static_cast<uint64_t>(bound) >> 32));
+      }
+    }
+    (*steps)[i] = count++ | kLocalTerm;
+  }
+  return count > 0 && (*steps)[nodes.back()] == (kLocalTerm | (count - 1));
+}
+
+// The bodies of a group's rules, which wait for a call where they may. Nodes that rules share are
+// written for each of them, within a bound.
+void TermReader::MakeBodies(const Group& group, const std::vector<ProcId>& procs) {
+  size_t may_wait = 4 * group.nodes.size();
+  std::vector<uint32_t> nodes, steps(group.nodes.size());
+  std::vector<size_t> seen(group.nodes.size());  // by which rule, from 1
+  std::vector<TermId> made(group.nodes.size());
+  std::vector<bool> done(group.nodes.size());
+  for (size_t r = 0; r < procs.size(); ++r) {
+    const uint64_t body = group.body(r);
+    if (IsTerm(body)) {
+      SetGroupBody(procs[r], TermId(static_cast<uint32_t>(body >> 1)));
+      continue;
+    }
+    nodes.assign(1, static_cast<uint32_t>(body >> 1));
+    seen[nodes[0]] = r + 1;
+    for (size_t i = 0; i < nodes.size() && nodes.size() <= may_wait; ++i) {
+      for (const uint64_t child : group.nodes[nodes[i]].children) {
+        if (IsTerm(child) || std::exchange(seen[child >> 1], r + 1) == r + 1) continue;
+        nodes.push_back(static_cast<uint32_t>(child >> 1));
+      }
+    }
+    if (nodes.size() <= may_wait) {
+      may_wait -= nodes.size();
+      std::ranges::sort(nodes);
+      if (WriteGroupProgram(group, procs, nodes, &steps)) {
+        s_.SetProgram(procs[r], program_);
+        continue;
+      }
+    } else {
+      nodes.resize((body >> 1) + 1);
+      std::iota(nodes.begin(), nodes.end(), uint32_t{0});
+    }
+    for (const uint32_t i : nodes) {
+      if (!done[i]) made[i] = MakeNode(group.nodes[i], procs, made);
+      done[i] = true;
+    }
+    SetGroupBody(procs[r], made[body >> 1]);
+  }
+}
+
+void TermReader::SetGroupBody(ProcId proc, TermId body) {
+  if (body == TermStore::Nothing()) Refuse("a rule that no text completes");
+  s_.SetBody(proc, body);
+}
+
 void TermReader::ReadGroup() {
   Group group;
   const size_t rules = in_.Count(1), nodes = in_.Count(2);
@@ -216,15 +319,7 @@ void TermReader::ReadGroup() {
   std::vector<ProcId> procs;
   procs.reserve(group.rule_lengths.size());
   for (uint64_t length : group.rule_lengths) procs.push_back(s_.AddProc(length == 0, length));
-  std::vector<TermId> made;
-  made.reserve(group.nodes.size());
-  for (const GroupNode& node : group.nodes) made.push_back(MakeNode(node, procs, made));
-  for (size_t r = 0; r < rules; ++r) {
-    const uint64_t body = group.body(r);
-    const TermId t = IsTerm(body) ? TermId(static_cast<uint32_t>(body >> 1)) : made[body >> 1];
-    if (t == TermStore::Nothing()) Refuse("a rule that no text completes");
-    s_.SetBody(procs[r], t);
-  }
+  MakeBodies(group, procs);
   if (!error_.ok()) return;
   s_.AddGroup(description, procs);
   groups_.push_back(std::move(procs));

@@ -1,7 +1,7 @@
 // Terms as bytes: what a saved grammar's states are, for another store and another process.
 //
-// A list of records, children first. The body of a larger procedure is a list within the list, of
-// which a store makes terms only when it is called. Term 0, 1 and 2 are Nothing(), Empty() and
+// A list of records, children first. The body of a larger procedure is a list within the list,
+// which is read only when the procedure is called. Term 0, 1 and 2 are Nothing(), Empty() and
 // All(); every record but that of a recursive group is one more. The bytes are no store's memory
 // image: reading goes through the store's constructors, so that equal terms are found again,
 // whoever made them.
@@ -73,10 +73,13 @@ class TermWriter {
 
   // The body of a procedure that is large enough to be a lazy one; null for others.
   const Body* LazyBody(ProcId proc);
-  void WriteLazyCall(const Body& body);
-  // `local`: the numbers of the terms of the lazy body at hand.
-  using Numbers = absl::flat_hash_map<uint32_t, uint32_t>;
-  void WritePlain(TermId term, const Body* body, const Numbers& local);
+  void WriteLazyCall(uint64_t min_length, const Body& body);
+  // Of the lazy body at hand: the numbers of its steps and of what else it refers to, by term.
+  struct LocalNumbers {
+    absl::flat_hash_map<uint32_t, uint32_t> steps, by_term;
+    std::vector<TermId> others;
+  };
+  void WritePlain(TermId term, const Body* body, LocalNumbers* numbers, ByteWriter* out);
   // The terms that the record of `term` refers to, in the order in which it does.
   void Needs(TermId term, std::vector<TermId>* out);
   // The procedure of a group that a kCall term calls.

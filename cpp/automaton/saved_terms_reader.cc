@@ -36,10 +36,7 @@ bool IsAscii(std::string_view text) {
 }  // namespace
 
 TermReader::TermReader(bool trusted, TermStore* store)
-    : trusted_(trusted),
-      s_(*store),
-      most_{static_cast<uint32_t>(s_.limits().max_nesting),
-            2 * static_cast<uint32_t>(s_.limits().max_boolean_nesting) + 16} {
+    : trusted_(trusted), s_(*store), most_(MostNested(s_.limits())) {
   terms_ = {TermStore::Nothing(), TermStore::Empty(), TermStore::All()};
   nests_.resize(3);
 }
@@ -113,7 +110,7 @@ void TermReader::ReadRecord() {
     case SavedTerm::kRepeat: {
       const size_t body = Reference();
       int64_t min = 0, max = 0;
-      ReadCounts(&min, &max);
+      ReadSavedCounts(s_.limits(), &in_, &min, &max);
       if (in_.ok()) Push(s_.Repeat(terms_[body], min, max), {0, nests_[body].searches});
       return;
     }
@@ -185,12 +182,19 @@ bool TermReader::Regular(std::span<const TermId> parts) {
   return error_.ok();
 }
 
+std::string_view ReadSavedLiteral(ByteReader* in) {
+  const std::string_view text = in->Text();
+  if (text.empty() || text.size() > TermStore::kMaxLiteral) in->Fail();
+  return text;
+}
+
+bool IsJsonText(std::string_view text) {
+  return IsAscii(text) || !FindInvalidUtf8(text).has_value();
+}
+
 std::string_view TermReader::Literal(bool json) {
-  const std::string_view text = in_.Text();
-  if (text.empty() || text.size() > TermStore::kMaxLiteral) in_.Fail();
-  if (json && !IsAscii(text) && FindInvalidUtf8(text).has_value()) {
-    Refuse("a text that is not UTF-8");
-  }
+  const std::string_view text = ReadSavedLiteral(&in_);
+  if (json && !IsJsonText(text)) Refuse("a text that is not UTF-8");
   return text;
 }
 void TermReader::ReadText(bool json) {
@@ -203,37 +207,37 @@ void TermReader::ReadWords() {
   std::vector<std::string_view> words(in_.Count(1));
   for (std::string_view& word : words) {
     word = in_.Text();
-    if (json && FindInvalidUtf8(word).has_value()) Refuse("a text that is not UTF-8");
+    if (json && !IsJsonText(word)) Refuse("a text that is not UTF-8");
   }
   if (words.empty()) in_.Fail();
   if (in_.ok() && error_.ok()) Push(s_.Words(std::move(words), json));
 }
 
-ByteSet TermReader::Ranges() {
-  const std::string_view ranges = in_.Text();
+ByteSet ReadSavedRanges(ByteReader* in) {
+  const std::string_view ranges = in->Text();
   ByteSet bytes;
   if (ranges.empty() || ranges.size() % 2 != 0 || ranges.size() > 256) {
-    in_.Fail();
+    in->Fail();
     return bytes;
   }
   for (size_t i = 0; i < ranges.size(); i += 2) {
     const auto lo = static_cast<uint8_t>(ranges[i]), hi = static_cast<uint8_t>(ranges[i + 1]);
-    if (lo > hi) in_.Fail();
+    if (lo > hi) in->Fail();
     bytes.AddRange(lo, hi);
   }
   return bytes;
 }
 void TermReader::ReadByteClass() {
-  const ByteSet bytes = Ranges();
+  const ByteSet bytes = ReadSavedRanges(&in_);
   if (in_.ok()) Push(s_.ByteClass(bytes));
 }
 
-void TermReader::ReadCounts(int64_t* min, int64_t* max) {
-  const auto most = static_cast<uint64_t>(std::max<int64_t>(s_.limits().max_repeat, 1));
-  *min = static_cast<int64_t>(in_.Number(most));
-  const uint64_t end = in_.Number(most + 1);
+void ReadSavedCounts(const Limits& limits, ByteReader* in, int64_t* min, int64_t* max) {
+  const auto most = static_cast<uint64_t>(std::max<int64_t>(limits.max_repeat, 1));
+  *min = static_cast<int64_t>(in->Number(most));
+  const uint64_t end = in->Number(most + 1);
   *max = end == 0 ? kUnbounded : static_cast<int64_t>(end) - 1;
-  if (*min > *max) in_.Fail();
+  if (*min > *max) in->Fail();
 }
 
 void TermReader::ReadTokens() {

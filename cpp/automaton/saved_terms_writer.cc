@@ -17,7 +17,7 @@
 namespace grammask::internal {
 namespace {
 
-constexpr size_t kLeastLazy = 12;  // terms of a body that is worth being made late
+constexpr size_t kLeastLazy = 4;  // terms of a body that is worth being made late
 
 // What the body of a lazy procedure is made of. The rest stands before it.
 bool IsPlain(TermKind kind) {
@@ -28,6 +28,8 @@ bool IsPlain(TermKind kind) {
     case TermKind::kSequence:
     case TermKind::kChoice:
     case TermKind::kRepeat:
+    case TermKind::kAnd:
+    case TermKind::kNot:
       return true;
     default:
       return false;
@@ -131,29 +133,35 @@ const TermWriter::Body* TermWriter::LazyBody(ProcId proc) {
   return body->parts.size() >= kLeastLazy ? body.get() : nullptr;
 }
 
-void TermWriter::WriteLazyCall(const Body& body) {
-  Numbers local;
-  out_.Byte(static_cast<uint8_t>(SavedTerm::kLazyCall));
-  out_.Number(body.parts.size() - body.joined.size());
+void TermWriter::WriteLazyCall(uint64_t min_length, const Body& body) {
+  LocalNumbers numbers;
+  ByteWriter steps;
   for (TermId t : body.parts) {
     if (body.joined.contains(t.value)) continue;
-    WritePlain(t, &body, local);
-    local.emplace(t.value, static_cast<uint32_t>(local.size()));
+    WritePlain(t, &body, &numbers, &steps);
+    numbers.steps.emplace(t.value, static_cast<uint32_t>(numbers.steps.size()));
   }
+  out_.Byte(static_cast<uint8_t>(SavedTerm::kLazyCall));
+  out_.Number(min_length);
+  References(numbers.others);
+  out_.Text(steps.bytes());
 }
 
 // The record of a term of a plain kind. Within a lazy body a reference is twice how many records of
-// the body before, or one more than twice how many terms before the call; and a sequence is all of
-// its parts.
-void TermWriter::WritePlain(TermId id, const Body* body, const Numbers& local) {
+// the body before, or one more than twice the place among the others that it refers to; and a
+// sequence is all of its parts.
+void TermWriter::WritePlain(TermId id, const Body* body, LocalNumbers* numbers, ByteWriter* out) {
   const Term& t = s_.term(id);
-  auto kind = [&](SavedTerm saved) { out_.Byte(static_cast<uint8_t>(saved)); };
+  auto kind = [&](SavedTerm saved) { out->Byte(static_cast<uint8_t>(saved)); };
   auto reference = [&](TermId child) {
     if (body == nullptr) return Reference(child);
-    if (const auto it = local.find(child.value); it != local.end()) {
-      return out_.Number(static_cast<uint64_t>(local.size() - it->second) << 1);
+    if (const auto it = numbers->steps.find(child.value); it != numbers->steps.end()) {
+      return out->Number(static_cast<uint64_t>(numbers->steps.size() - it->second) << 1);
     }
-    out_.Number(uint64_t{count_ - index_.at(child.value)} << 1 | 1);
+    const auto [it, added] =
+        numbers->by_term.try_emplace(child.value, static_cast<uint32_t>(numbers->others.size()));
+    if (added) numbers->others.push_back(child);
+    out->Number(uint64_t{it->second} << 1 | 1);
   };
   switch (t.kind) {
     case TermKind::kByteClass: {
@@ -163,7 +171,7 @@ void TermWriter::WritePlain(TermId id, const Body* body, const Numbers& local) {
         ranges += static_cast<char>(lo);
         ranges += static_cast<char>(hi);
       });
-      out_.Text(ranges);
+      out->Text(ranges);
       break;
     }
     case TermKind::kSequence:
@@ -178,24 +186,35 @@ void TermWriter::WritePlain(TermId id, const Body* body, const Numbers& local) {
           parts.push_back(s_.term(rest).children[0]);
         }
         parts.push_back(rest);
-        out_.Number(parts.size());
+        out->Number(parts.size());
         for (TermId part : parts) reference(part);
       }
       break;
     case TermKind::kChoice:
       kind(SavedTerm::kChoice);
-      out_.Number(t.children.size());
+      out->Number(t.children.size());
       for (TermId c : t.children) reference(c);
       break;
     case TermKind::kRepeat:
       kind(SavedTerm::kRepeat);
       reference(t.children[0]);
-      out_.Number(static_cast<uint64_t>(t.a));
-      out_.Number(t.b == kUnbounded ? 0 : static_cast<uint64_t>(t.b) + 1);
+      out->Number(static_cast<uint64_t>(t.a));
+      out->Number(t.b == kUnbounded ? 0 : static_cast<uint64_t>(t.b) + 1);
+      break;
+    case TermKind::kAnd:
+      kind(SavedTerm::kAnd);
+      out->Number(t.children.size());
+      for (TermId c : t.children) reference(c);
+      out->Number(t.min_length);
+      break;
+    case TermKind::kNot:
+      kind(SavedTerm::kNot);
+      reference(t.children[0]);
+      out->Number(t.min_length);
       break;
     default:
       kind(t.kind == TermKind::kBytes ? SavedTerm::kBytes : SavedTerm::kJsonText);
-      out_.Text(t.text);
+      out->Text(t.text);
       break;
   }
 }
@@ -252,25 +271,17 @@ uint32_t TermWriter::Write(TermId id, const std::vector<TermId>& needs) {
     case TermKind::kSequence:
     case TermKind::kChoice:
     case TermKind::kRepeat:
-      WritePlain(id, nullptr, {});
+    case TermKind::kAnd:
+    case TermKind::kNot:
+      WritePlain(id, nullptr, nullptr, &out_);
       break;
     case TermKind::kCall:
       if (const Body* lazy = LazyBody(ProcId(static_cast<uint32_t>(t.a)))) {
-        WriteLazyCall(*lazy);
+        WriteLazyCall(t.min_length, *lazy);
         break;
       }
       kind(SavedTerm::kCall);
       Reference(needs[0]);
-      break;
-    case TermKind::kAnd:
-      kind(SavedTerm::kAnd);
-      References(t.children);
-      out_.Number(t.min_length);
-      break;
-    case TermKind::kNot:
-      kind(SavedTerm::kNot);
-      Reference(t.children[0]);
-      out_.Number(t.min_length);
       break;
     case TermKind::kMultiple: {
       kind(SavedTerm::kMultiple);

@@ -25,6 +25,28 @@ inline uint64_t TimesSaturated(uint64_t length, uint64_t times) {
   return length > kMaxLength / times ? kMaxLength : length * times;
 }
 
+// How deep recursive work on a term may go.
+struct TermNest {
+  uint32_t heads = 0;     // choices and heads of sequences inside one another
+  uint32_t searches = 0;  // intersections, complements and lists of members
+  void Cover(const TermNest& o) {
+    heads = std::max(heads, o.heads);
+    searches = std::max(searches, o.searches);
+  }
+  bool IsOver(const TermNest& most) const { return heads > most.heads || searches > most.searches; }
+};
+
+inline TermNest MostNested(const Limits& limits) {
+  return {static_cast<uint32_t>(limits.max_nesting),
+          2 * static_cast<uint32_t>(limits.max_boolean_nesting) + 16};
+}
+
+// Parts of records, also of those of bodies that are read later. What is out of range fails `in`.
+std::string_view ReadSavedLiteral(ByteReader* in);
+bool IsJsonText(std::string_view text);  // whether it is UTF-8
+ByteSet ReadSavedRanges(ByteReader* in);
+void ReadSavedCounts(const Limits& limits, ByteReader* in, int64_t* min, int64_t* max);
+
 // One reading of one list of records, whose parts share their numbers. After a failure nothing is
 // made any more; Read() tells the first.
 class TermReader {
@@ -36,24 +58,11 @@ class TermReader {
   std::vector<TermId> Take() { return std::move(terms_); }
 
  private:
-  // How deep recursive work on a term may go.
-  struct Nest {
-    uint32_t heads = 0;     // choices and heads of sequences inside one another
-    uint32_t searches = 0;  // intersections, complements and lists of members
-    void Cover(const Nest& o) {
-      heads = std::max(heads, o.heads);
-      searches = std::max(searches, o.searches);
-    }
-  };
-  // What is known of a step of a lazy body.
-  struct LazyTerm {
-    uint64_t length = 0;
-    Nest nest;
-  };
+  using Nest = TermNest;
   struct Group {
     std::vector<uint64_t> words;
     std::vector<GroupNode> nodes;
-    std::vector<uint64_t> lengths;       // by node
+    std::vector<uint64_t> lengths;       // by node, then of terms
     std::vector<uint64_t> rule_lengths;  // of their shortest texts
     uint64_t body(size_t rule) const { return words[2 + rule]; }
   };
@@ -62,7 +71,7 @@ class TermReader {
   Status Damaged(std::string_view what) const;
   void Refuse(std::string_view what);
   bool TooDeep(const Nest& nest) {
-    const bool deep = nest.heads > most_.heads || nest.searches > most_.searches;
+    const bool deep = nest.IsOver(most_);
     if (deep) [[unlikely]]
       RefuseDepth();
     return deep;
@@ -82,8 +91,6 @@ class TermReader {
   std::vector<TermId> References(Nest* nest);
   bool Regular(std::span<const TermId> parts);
   std::string_view Literal(bool json);
-  ByteSet Ranges();
-  void ReadCounts(int64_t* min, int64_t* max);
   void ReadText(bool json);
   void ReadWords();
   void ReadByteClass();
@@ -93,20 +100,20 @@ class TermReader {
   void ReadMemberState();
 
   // Bodies that wait for a call (saved_bodies_reader.cc).
-  uint32_t* Extend(size_t count);
-  uint32_t LazyReference(ByteReader* in, LazyTerm* found);
-  void ReadLazyParts(TermKind kind, LazyTerm* whole);
-  LazyTerm ReadLazyStep();
   void ReadLazyCall();
 
   // Recursive groups (saved_groups_reader.cc).
   uint64_t GroupReference(uint64_t nodes, std::span<const Nest> nests, Nest* nest);
   void ReadGroupWords(uint64_t rules, std::vector<uint64_t>* words, std::vector<Nest>* nests);
   uint64_t LengthOf(const Group& group, uint64_t reference) const;
-  uint64_t LengthOf(const Group& group, const GroupNode& node) const;
+  uint64_t LengthOfMembers(const Group& group, const GroupNode& node) const;
   bool FindLengths(Group* group);
   TermId MakeNode(const GroupNode& node, const std::vector<ProcId>& procs,
                   const std::vector<TermId>& made);
+  bool WriteGroupProgram(const Group& group, const std::vector<ProcId>& procs,
+                         std::span<const uint32_t> nodes, std::vector<uint32_t>* steps);
+  void MakeBodies(const Group& group, const std::vector<ProcId>& procs);
+  void SetGroupBody(ProcId proc, TermId body);
   void ReadGroup();
 
   ByteReader in_{""};
@@ -118,9 +125,7 @@ class TermReader {
   std::vector<TermId> terms_;
   std::vector<Nest> nests_;  // by term
   std::vector<std::vector<ProcId>> groups_;
-  std::vector<LazyTerm> lazy_;     // steps of the body at hand
-  std::vector<uint32_t> program_;  // of the same, in its first words
-  size_t program_size_ = 0;
+  std::vector<uint32_t> program_;  // of the body at hand
   size_t steps_ = 0;
   Status error_;
 };

@@ -37,6 +37,9 @@ constexpr size_t kFactored = 16;
 // so that a few bytes later the whole leans to the right.
 constexpr size_t kMaxRelinked = 16;
 
+// Terms whose places in the table are asked for ahead.
+constexpr size_t kMostExpected = 64;
+
 uint64_t Saturate(uint64_t n) { return std::min(n, kMaxLength); }
 
 uint64_t TimesSaturated(uint64_t a, uint64_t b) {
@@ -77,16 +80,16 @@ void AppendShown(uint8_t byte, std::string_view special, std::string* out) {
 }  // namespace
 
 uint64_t TermStore::ShortestSpelling(std::string_view text, bool json) {
+  // What a JSON string needs beside a byte itself: nothing, a backslash, or that and four digits.
+  static constexpr std::array<uint8_t, 256> kMore = [] {
+    std::array<uint8_t, 256> more{};
+    for (size_t b = 0; b < 0x20; ++b) more[b] = 5;
+    for (uint8_t b : {'"', '\\', '\b', '\f', '\n', '\r', '\t'}) more[b] = 1;
+    return more;
+  }();
   uint64_t length = text.size();
   if (!json) return length;
-  for (char c : text) {
-    const auto b = static_cast<uint8_t>(c);
-    if (b == '"' || b == '\\' || b == '\b' || b == '\f' || b == '\n' || b == '\r' || b == '\t') {
-      length += 1;
-    } else if (b < 0x20) {
-      length += 5;
-    }
-  }
+  for (char c : text) length += kMore[static_cast<uint8_t>(c)];
   return length;
 }
 
@@ -148,26 +151,11 @@ TermStore::TermStore(const Limits& limits, int64_t small_count)
 
 TermStore::~TermStore() = default;
 
-void TermStore::Grow(Shard* shard) {
-  std::vector<uint64_t> bigger(std::max<size_t>(shard->slots.size() * 2, 64));
-  slots_ += bigger.size() - shard->slots.size();
-  for (uint64_t entry : shard->slots) {
-    if (entry == 0) continue;
-    size_t i = (entry >> 32) & (bigger.size() - 1);
-    while (bigger[i] != 0) i = (i + 1) & (bigger.size() - 1);
-    bigger[i] = entry;
-  }
-  shard->slots = std::move(bigger);
-}
-
 TermId TermStore::Intern(const Key& key) {
   const uint32_t hash = key.Hash();
-  const uint32_t index = hash >> (32 - kShardBits);
-  Shard& shard = table_[index];
-  // Each shard grows at a load of its own, from 0.3 to 0.6, so that they never do it all at once.
-  if (64 * shard.used >= shard.slots.size() * (19 + (index * 19 >> kShardBits))) Grow(&shard);
-  uint64_t* const slots = shard.slots.data();
-  const size_t mask = shard.slots.size() - 1;
+  TermTable::Shard& shard = table_.ShardFor(hash);
+  uint64_t* const slots = shard.slots;
+  const size_t mask = shard.size - 1;
   size_t slot = hash & mask;
   for (; slots[slot] != 0; slot = (slot + 1) & mask) {
     if (slots[slot] >> 32 != hash) continue;
@@ -305,6 +293,17 @@ TermId TermStore::ByteClass(const ByteSet& bytes) {
       byte_class_ids_.try_emplace(bytes, static_cast<uint32_t>(byte_classes_.size()));
   if (added) byte_classes_.Append() = bytes;
   return Intern({.kind = TermKind::kByteClass, .a = it->second});
+}
+
+void TermStore::ExpectSequence(std::span<const TermId> parts) const {
+  if (parts.size() < 3) return;
+  // Each part before the last two makes one term more.
+  auto rest = static_cast<uint32_t>(terms_.size());
+  const size_t first = parts.size() - std::min(parts.size(), kMostExpected);
+  for (size_t i = parts.size() - 2; i-- > first; ++rest) {
+    const Key key{.kind = TermKind::kSequence, .a = parts[i].value, .b = rest};
+    table_.Prefetch(key.Hash());
+  }
 }
 
 TermId TermStore::Pair(TermId head, TermId rest) {
@@ -622,9 +621,10 @@ void TermStore::AddGroup(const std::string& description, const std::vector<ProcI
 }
 
 size_t TermStore::memory_bytes() const {
-  return memory_.bytes() + terms_.bytes() + procs_.bytes() + slots_ * 8 + characters_.size() * 128 +
-         byte_class_ids_.size() * 96 + multiple_ids_.size() * 48 + token_set_bytes_ +
-         lazy_.size() * 56 + raw_.size() * 24 + known_.size() * 8 + json_moves_.size() * 28 +
+  return memory_.bytes() + terms_.bytes() + procs_.bytes() + table_.bytes() +
+         characters_.size() * 128 + byte_class_ids_.size() * 96 + multiple_ids_.size() * 48 +
+         token_set_bytes_ + lazy_.size() * 56 + raw_.size() * 24 + known_.size() * 8 +
+         json_moves_.size() * 28 +
          members_->memory_bytes() + words_->memory_bytes();
 }
 

@@ -29,6 +29,7 @@
 #include <string_view>
 #include <vector>
 
+#include "automaton/term_table.h"
 #include "base/arena.h"
 #include "base/byte_set.h"
 #include "base/code_point_set.h"
@@ -146,6 +147,8 @@ class TermStore {
   TermId Literal(std::string_view bytes, bool json);
   TermId ByteClass(const ByteSet& bytes);
   TermId Sequence(TermId head, TermId rest);
+  // Says that a sequence of these is to be made, back to front, which is faster so where it is new.
+  void ExpectSequence(std::span<const TermId> parts) const;
   TermId Choice(std::span<const TermId> alternatives);
   // The choice of many literals, as Literal() has them: one term however many they are.
   TermId Words(std::vector<std::string_view> words, bool json);
@@ -311,7 +314,6 @@ class TermStore {
 
  private:
   struct Key;
-  struct Shard;
   friend class Deriver;
   friend class EmptinessSearch;
   friend class MemberTable;
@@ -358,7 +360,6 @@ class TermStore {
   bool AddTexts(TermId id, std::vector<std::string>* texts) const;
   // The text of a JSON string that `id` begins with, where its first character is ASCII, or null.
   const Term* AsciiHead(TermId id) const;
-  void Grow(Shard* shard);
 
   const Limits limits_;
   const int64_t small_count_;
@@ -371,15 +372,7 @@ class TermStore {
   std::vector<std::unique_ptr<TokenSet>> token_set_storage_;
   StableVector<TokenSet*, 6> token_sets_;
   size_t token_set_bytes_ = 0;
-  // Ids by hash: open addressing, hash << 32 | term id, 0 is free. In shards by the hash's highest
-  // bits, as one table of a million terms takes milliseconds to grow.
-  struct Shard {
-    std::vector<uint64_t> slots;
-    size_t used = 0;
-  };
-  static constexpr int kShardBits = 6;
-  std::array<Shard, size_t{1} << kShardBits> table_;
-  size_t slots_ = 0;  // of all shards
+  TermTable table_;
   absl::flat_hash_map<ByteSet, uint32_t> byte_class_ids_;
   absl::flat_hash_map<std::pair<uint64_t, uint32_t>, uint32_t> multiple_ids_;
   absl::flat_hash_map<std::pair<bool, std::vector<TokenId>>, uint32_t> token_set_ids_;

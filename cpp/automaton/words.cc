@@ -45,8 +45,11 @@ uint64_t LengthAfterBackslash(uint32_t code_point) {
 }  // namespace
 
 TermId WordTable::Choice(std::vector<std::string_view> words, bool json) {
-  std::ranges::sort(words);
-  words.erase(std::unique(words.begin(), words.end()), words.end());
+  // Those of a saved grammar come as they are to be.
+  if (!std::ranges::is_sorted(words, std::ranges::less_equal())) {
+    std::ranges::sort(words);
+    words.erase(std::unique(words.begin(), words.end()), words.end());
+  }
   std::vector<uint32_t>& same = by_hash_[absl::HashOf(words, json)];
   for (uint32_t id : same) {
     if (lists_[id].json == json && std::ranges::equal(lists_[id].words, words)) {

@@ -8,6 +8,7 @@
 #include "grammar/ast.h"
 
 #include <algorithm>
+#include <charconv>
 #include <initializer_list>
 #include <utility>
 
@@ -31,12 +32,18 @@ bool IsNameChar(char c) {
 }
 
 std::string FitName(std::string_view name) {
-  std::string fit;
-  fit.reserve(name.size() + 1);
-  if (name.empty()) fit = "rule";
-  if (!name.empty() && name[0] >= '0' && name[0] <= '9') fit += '_';
-  for (char c : name) fit += IsNameChar(c) ? c : '_';
+  if (name.empty()) return "rule";
+  std::string fit(name[0] >= '0' && name[0] <= '9' ? 1 : 0, '_');
+  fit += name;
+  for (char& c : fit) {
+    if (!IsNameChar(c)) c = '_';
+  }
   return fit;
+}
+
+void AppendNumber(uint32_t number, std::string* out) {
+  char digits[16];
+  out->append(digits, std::to_chars(digits, digits + sizeof(digits), number).ptr);
 }
 
 }  // namespace
@@ -137,7 +144,9 @@ RuleId GrammarBuilder::AddRule(std::string_view name) {
   std::string fit = FitName(name);
   auto [entry, is_new] = impl_->names.try_emplace(fit, 1);
   while (!is_new) {
-    std::string numbered = fit + "_" + std::to_string(entry->second++);
+    std::string numbered = fit;
+    numbered += '_';
+    AppendNumber(entry->second++, &numbered);
     if (impl_->names.try_emplace(numbered, 1).second) {
       fit = std::move(numbered);
       break;

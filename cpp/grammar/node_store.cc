@@ -158,17 +158,10 @@ void NodeArena::Reserve(size_t bytes) {
   memory_bytes_ += words * 8;
 }
 
-void* NodeArena::Allocate(size_t bytes) {
-  size_t words = (bytes + 7) / 8;
-  if (words > words_left_) {
-    size_t block =
-        std::min(kFirstBlockWords << std::min<size_t>(blocks_.size(), 16), kLargestBlockWords);
-    Reserve(std::max(words, block) * 8);
-  }
-  uint64_t* piece = next_;
-  next_ += words;
-  words_left_ -= words;
-  return piece;
+void NodeArena::Refill(size_t words) {
+  const size_t block =
+      std::min(kFirstBlockWords << std::min<size_t>(blocks_.size(), 16), kLargestBlockWords);
+  Reserve(std::max(words, block) * 8);
 }
 
 NodeView NodeStorage::View(NodeId id) const {

@@ -35,12 +35,21 @@ struct RepeatData {
 class NodeArena {
  public:
   // `bytes` of memory aligned for any of the above.
-  void* Allocate(size_t bytes);
+  void* Allocate(size_t bytes) {
+    const size_t words = (bytes + 7) / 8;
+    if (words > words_left_) Refill(words);
+    uint64_t* const piece = next_;
+    next_ += words;
+    words_left_ -= words;
+    return piece;
+  }
   // Makes the next block exactly so large.
   void Reserve(size_t bytes);
   size_t memory_bytes() const { return memory_bytes_; }
 
  private:
+  void Refill(size_t words);
+
   std::vector<std::unique_ptr<uint64_t[]>> blocks_;
   uint64_t* next_ = nullptr;
   size_t words_left_ = 0;

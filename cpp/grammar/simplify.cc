@@ -249,7 +249,8 @@ void Simplifier::AppendSequence(NodeId sequence) {
   const bool each = MayJoin(sequence);
   const size_t last = inner.size() - 1;
   size_t i = 0;
-  for (bool joined = true; i < last && (joined || each); ++i) {
+  const bool first = list_.empty() && literal_parts_ == 0;
+  for (bool joined = !first; i < last && (joined || each); ++i) {
     AppendToSequence(inner[i]);
     if (each) continue;
     FlushLiteral();

@@ -20,10 +20,11 @@ struct MaskCache::Draft {
   std::vector<TokenId> accepted;
   std::vector<TokenRun> runs;  // accepted as well; ascending
   const uint32_t* slice = nullptr;
-  const uint32_t* base = nullptr;  // a bitmap of others that are accepted
-  std::vector<uint32_t> escapes;   // nodes of the vocabulary's trie
-  std::vector<std::pair<std::string_view, TokenId>> residues;  // of slices' other tokens
-  uint64_t reach = UINT64_MAX;                                 // see Level1
+  const uint32_t* base = nullptr;   // a bitmap of others that are accepted
+  std::vector<uint32_t> escapes;    // nodes of the vocabulary's trie
+  std::vector<uint64_t> residues;   // of slices' other tokens: Residual::entries
+  std::vector<uint64_t> left_over;  // of all tokens
+  uint64_t reach = UINT64_MAX;      // see Level1
   uint64_t completion = UINT64_MAX;
   uint64_t others_reach = UINT64_MAX;
   uint64_t deepest = 0;          // node visited at which a token ends or escapes

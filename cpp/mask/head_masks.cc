@@ -99,7 +99,7 @@ const Level1* MaskCache::Joined(const Level1& head, TermId tail) {
     draft->completion = std::max(draft->completion, walked.completion);
   };
   if (head.residual != nullptr) {
-    const TokenTrie& trie = *head.residual;
+    const TokenTrie& trie = TrieOf(*head.residual);
     Gatherer gatherer(trie.nodes, trie.tokens, nullptr, &*draft);
     gatherer.WalkFrom(&sets_, 0, tail);
     // Bytes of tokens that the head has read, at most.
@@ -114,7 +114,7 @@ const Level1* MaskCache::Joined(const Level1& head, TermId tail) {
     measure(gatherer, before);
     for (uint32_t from : draft->escapes) {
       ForEachResidue(trie, from, [&](std::string_view text, TokenId token) {
-        draft->residues.push_back({text, token});
+        draft->residues.push_back(Residual::Entry(token, text.size()));
       });
     }
     draft->escapes.clear();

@@ -113,7 +113,8 @@ void MaskCache::WalkOthers(TermId state, const Slice& slice, Draft* draft) {
     for (uint32_t t = others.nodes[i + 1].tokens; t < others.nodes[others.nodes[i].end].tokens;
          ++t) {
       const TokenId token = others.tokens[t];
-      draft->residues.push_back({vocab_->bytes(token).substr(others.nodes[i].depth), token});
+      draft->residues.push_back(
+          Residual::Entry(token, vocab_->bytes(token).size() - others.nodes[i].depth));
     }
   }
   draft->escapes.clear();
@@ -240,9 +241,10 @@ void MaskCache::AddEscapes(Draft* draft, Level1* out) {
     return (bitmap != nullptr && TestBit(bitmap, t)) ||
            std::ranges::binary_search(draft->accepted, t);
   };
-  std::vector<std::pair<std::string_view, TokenId>> residues;
-  for (const auto& [text, token] : draft->residues) {
-    if (!is_accepted(token)) residues.push_back({text, token});
+  std::vector<uint64_t>& left_over = draft->left_over;
+  left_over.clear();
+  for (const uint64_t entry : draft->residues) {
+    if (!is_accepted(Residual::Token(entry))) left_over.push_back(entry);
   }
   std::vector<uint32_t> references;
   for (uint32_t i : draft->escapes) {
@@ -253,35 +255,45 @@ void MaskCache::AddEscapes(Draft* draft, Level1* out) {
     }
     for (uint32_t t = from; t < to; ++t) {
       if (is_accepted(tokens[t])) continue;
-      residues.push_back({vocab_->bytes(tokens[t]).substr(nodes[i].depth), tokens[t]});
+      left_over.push_back(
+          Residual::Entry(tokens[t], vocab_->bytes(tokens[t]).size() - nodes[i].depth));
     }
   }
   {
     std::lock_guard lock(mutex_);
     out->references = memory_.Copy(std::span<const uint32_t>(references));
   }
-  if (!residues.empty()) out->residual = TrieOf(std::move(residues));
+  if (!left_over.empty()) out->residual = ResidualOf(left_over);
 }
 
-// Many states leave the same over: all numbers of one nesting, say. They share the trie.
-const TokenTrie* MaskCache::TrieOf(std::vector<std::pair<std::string_view, TokenId>> residues) {
-  std::vector<uint64_t> key;  // a token's text and how much of it is left over
-  key.reserve(residues.size());
-  for (const auto& [text, token] : residues) {
-    key.push_back(uint64_t{static_cast<uint32_t>(token)} << 32 | text.size());
-  }
-  {
-    std::lock_guard lock(mutex_);
-    if (const auto it = residual_ids_.find(key); it != residual_ids_.end()) return it->second;
-  }
-  auto trie = std::make_unique<TokenTrie>(BuildTokenTrie(std::move(residues)));
+// Many states leave the same over: all numbers of one nesting, say. They share it, and its trie.
+const Residual* MaskCache::ResidualOf(const std::vector<uint64_t>& entries) {
   std::lock_guard lock(mutex_);
-  const auto [it, added] = residual_ids_.try_emplace(std::move(key), trie.get());
+  const auto [it, added] = residuals_.try_emplace(entries, nullptr);
   if (added) {
-    bytes_ += trie->memory_bytes() + it->first.size() * sizeof(uint64_t) + kTrieOverhead;
-    tries_.push_back(std::move(trie));
+    auto residual = std::make_unique<Residual>();
+    residual->entries = it->first;  // whose memory stays where it is
+    it->second = std::move(residual);
+    bytes_ += it->first.size() * sizeof(uint64_t) + sizeof(Residual) + kTrieOverhead;
   }
-  return it->second;
+  return it->second.get();
+}
+
+const TokenTrie& MaskCache::TrieOf(const Residual& residual) {
+  if (const TokenTrie* known = residual.trie.load(std::memory_order_acquire)) return *known;
+  std::vector<std::pair<std::string_view, TokenId>> texts;
+  texts.reserve(residual.entries.size());
+  for (const uint64_t entry : residual.entries) {
+    const std::string_view text = vocab_->bytes(Residual::Token(entry));
+    texts.push_back({text.substr(text.size() - Residual::Bytes(entry)), Residual::Token(entry)});
+  }
+  auto made = std::make_unique<const TokenTrie>(BuildTokenTrie(std::move(texts)));
+  std::lock_guard lock(mutex_);
+  if (const TokenTrie* known = residual.trie.load(std::memory_order_acquire)) return *known;
+  bytes_ += made->memory_bytes();
+  residual.trie.store(made.get(), std::memory_order_release);
+  tries_.push_back(std::move(made));
+  return *tries_.back();
 }
 
 const Level1* MaskCache::Store(Draft* draft) {

@@ -83,7 +83,7 @@ void MaskCache::WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit
                   [](uint32_t, const SetPlace&) {}});
   };
   if (level1.residual != nullptr) {
-    const TokenTrie& trie = *level1.residual;
+    const TokenTrie& trie = TrieOf(*level1.residual);
     walk(trie.nodes, nullptr, trie.tokens, 1, trie.node_count(), 0);
   }
   for (uint32_t top : level1.references) {
@@ -226,7 +226,7 @@ const TokenMask* MaskCache::MakeLevel2(SetId set) {
     }
     const SetId returned = sets_.Returned(set, item.ret);
     if (returned == SetTable::Dead()) continue;
-    if (!level1.references.empty() || level1.residual->node_count() > kLongResidual) {
+    if (!level1.references.empty() || TrieOf(*level1.residual).node_count() > kLongResidual) {
       const TokenMask& left_over = *LongLeftOver(level1, returned);
       const bool with =
           left_over.bitmap != nullptr && std::ranges::any_of(level1.refused, [&](TokenId t) {

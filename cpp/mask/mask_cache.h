@@ -68,7 +68,7 @@ struct TokenMask {
 struct Level1 {
   TokenMask accepted;
   // Of tokens that leave the state's procedure: the bytes they leave over.
-  const TokenTrie* residual = nullptr;
+  const Residual* residual = nullptr;
   // The same where the tokens are many: nodes of the vocabulary's trie, below which every token
   // leaves over what follows the node.
   std::span<const uint32_t> references;
@@ -155,7 +155,8 @@ class MaskCache {
   const Level1* Store(Draft* draft);
   const Level1* Keep(const Level1& made);
   void AddEscapes(Draft* draft, Level1* out);
-  const TokenTrie* TrieOf(std::vector<std::pair<std::string_view, TokenId>> residues);
+  const Residual* ResidualOf(const std::vector<uint64_t>& entries);
+  const TokenTrie& TrieOf(const Residual& residual);
   const TokenMask* MakeLevel2(SetId set);
   template <class Visit>
   void WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit);
@@ -167,7 +168,7 @@ class MaskCache {
   template <class F>
   void ForEachResidue(const TokenTrie& trie, uint32_t node, F&& f) const;
   template <class IsRefused>
-  const TokenTrie* Without(const TokenTrie& trie, IsRefused&& is_refused);
+  const Residual* Without(const Residual& residual, IsRefused&& is_refused);
   TokenMask Without(const TokenMask& mask, const std::vector<TokenId>& refused);
   void Promote(SetId set, const TokenMask& mask);
   TokenMask Compact(const std::vector<TokenId>& list, std::span<const uint32_t* const> bitmaps);
@@ -177,13 +178,13 @@ class MaskCache {
   SetTable& sets_;
   TermStore& terms_;
   const size_t words_;
-  std::mutex mutex_;  // memory_, tries_, residual_ids_, left_over_, heads_, spelled_
+  std::mutex mutex_;  // memory_, tries_, residuals_, left_over_, heads_, spelled_
   BumpArena memory_;
   BitmapStore bitmaps_;
   std::vector<std::unique_ptr<const TokenTrie>> tries_;
-  absl::flat_hash_map<std::vector<uint64_t>, const TokenTrie*> residual_ids_;
-  // What is left over (its trie, its references) as it can follow in a set.
-  using LeftOver = std::tuple<const TokenTrie*, const uint32_t*, uint32_t>;
+  absl::flat_hash_map<std::vector<uint64_t>, std::unique_ptr<const Residual>> residuals_;
+  // What is left over (its entries, its references) as it can follow in a set.
+  using LeftOver = std::tuple<const Residual*, const uint32_t*, uint32_t>;
   absl::flat_hash_map<LeftOver, const TokenMask*> left_over_;
   absl::flat_hash_set<uint64_t> heads_;  // met once: value << 4 | elements in front of it
   // By the node from which they are spelled.

@@ -149,9 +149,7 @@ const Level1* MaskCache::FromWider(TermId state, TermId wider, uint64_t same, si
   if (!refused.empty()) {
     std::ranges::sort(refused);
     auto is_refused = [&](TokenId t) { return std::ranges::binary_search(refused, t); };
-    if (wide.residual != nullptr && std::ranges::any_of(wide.residual->tokens, is_refused)) {
-      result.residual = Without(*wide.residual, is_refused);
-    }
+    if (wide.residual != nullptr) result.residual = Without(*wide.residual, is_refused);
     result.accepted = Without(wide.accepted, refused);
   }
   result.reach = std::max(wide.reach, reach);
@@ -161,14 +159,15 @@ const Level1* MaskCache::FromWider(TermId state, TermId wider, uint64_t same, si
   return Keep(result);
 }
 
-// The residual trie less some tokens; null for an empty one.
+// What is left over less some tokens; null for nothing.
 template <class IsRefused>
-const TokenTrie* MaskCache::Without(const TokenTrie& trie, IsRefused&& is_refused) {
-  std::vector<std::pair<std::string_view, TokenId>> residues;
-  ForEachResidue(trie, 0, [&](std::string_view text, TokenId token) {
-    if (!is_refused(token)) residues.push_back({text, token});
-  });
-  return residues.empty() ? nullptr : TrieOf(std::move(residues));
+const Residual* MaskCache::Without(const Residual& residual, IsRefused&& is_refused) {
+  std::vector<uint64_t> kept;
+  for (const uint64_t entry : residual.entries) {
+    if (!is_refused(Residual::Token(entry))) kept.push_back(entry);
+  }
+  if (kept.size() == residual.entries.size()) return &residual;
+  return kept.empty() ? nullptr : ResidualOf(kept);
 }
 
 // The mask of a state from that of the same state without its bounds: the same where no token comes

@@ -1,10 +1,9 @@
 // Level-1 masks to bytes, and back.
 //
-// Bitmaps, residual tries and masks are each written once and numbered, as states share them; then
-// come pairs of state and mask. Of a trie's nodes depth, byte and number of tokens are enough: the
-// rest follows from the preorder, so a forged trie cannot lead a walk astray. Token ids, nodes and
-// numbers are checked against the vocabulary; whether a mask is the right one cannot be seen, hence
-// the caller must trust the file. Cost: copying. Tests: tests/matcher/saved_grammar_test.cc.
+// Bitmaps, what tokens leave over, and masks are each written once and numbered, as states share
+// them; then come pairs of state and mask. Token ids, lengths, nodes and numbers are checked against
+// the vocabulary; whether a mask is the right one cannot be seen, hence the caller must trust the
+// file. Cost: copying. Tests: tests/matcher/saved_grammar_test.cc.
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 
@@ -16,59 +15,9 @@
 namespace grammask::internal {
 namespace {
 
-void WriteTrie(const TokenTrie& trie, ByteWriter* out) {
-  out->Number(trie.node_count());
-  for (uint32_t i = 1; i < trie.node_count(); ++i) {
-    out->Number(trie.nodes[i].depth);
-    out->Byte(trie.nodes[i].byte);
-    out->Number(trie.nodes[i + 1].tokens - trie.nodes[i].tokens);
-  }
-  for (TokenId t : trie.tokens) out->Number(static_cast<uint32_t>(t));
-}
-
 TokenId ReadToken(ByteReader* in, int vocab_size) {
   if (vocab_size == 0) in->Fail();
   return static_cast<TokenId>(in->Number(static_cast<uint64_t>(vocab_size) - 1));
-}
-
-// Null where the bytes are no trie.
-std::unique_ptr<TokenTrie> ReadTrie(ByteReader* in, int vocab_size) {
-  auto trie = std::make_unique<TokenTrie>();
-  const size_t count = in->Count(3);
-  if (count == 0) {
-    in->Fail();
-    return nullptr;
-  }
-  trie->nodes.reserve(count + 1);
-  trie->nodes.push_back({0, 0, 0, 0, 0});
-  std::vector<uint32_t> path = {0};  // nodes from the root to the latest
-  uint64_t tokens = 0;
-  auto close_to = [&](size_t depth) {
-    while (path.size() > depth) {
-      TrieNode& node = trie->nodes[path.back()];
-      node.end = static_cast<uint32_t>(trie->nodes.size());
-      node.leaf = node.end == path.back() + 1;
-      path.pop_back();
-    }
-  };
-  for (size_t i = 1; i < count; ++i) {
-    const uint64_t depth = in->Number(std::min<uint64_t>(path.size(), UINT16_MAX));
-    const uint8_t byte = in->Byte();
-    const uint64_t own = in->Number(in->left());
-    if (depth == 0) in->Fail();
-    if (!in->ok()) return nullptr;
-    close_to(static_cast<size_t>(depth));
-    path.push_back(static_cast<uint32_t>(i));
-    trie->nodes.push_back(
-        {0, static_cast<uint32_t>(tokens), static_cast<uint16_t>(depth), byte, 0});
-    tokens += own;
-    if (tokens > in->left()) in->Fail();
-  }
-  close_to(0);
-  trie->nodes.push_back({static_cast<uint32_t>(count), static_cast<uint32_t>(tokens), 0, 0, 1});
-  trie->tokens.resize(in->ok() ? static_cast<size_t>(tokens) : 0);
-  for (TokenId& t : trie->tokens) t = ReadToken(in, vocab_size);
-  return in->ok() ? std::move(trie) : nullptr;
 }
 
 // The number of `key`, the next one when it is new.
@@ -106,10 +55,10 @@ std::vector<TermId> MaskCache::StatesWithMasks(TermId root) const {
 
 void MaskCache::Save(std::span<const std::pair<TermId, uint32_t>> states, ByteWriter* out) const {
   absl::flat_hash_map<const uint32_t*, size_t> bitmap_numbers;
-  absl::flat_hash_map<const TokenTrie*, size_t> trie_numbers;
+  absl::flat_hash_map<const Residual*, size_t> residual_numbers;
   absl::flat_hash_map<const Level1*, size_t> mask_numbers;
   std::vector<const uint32_t*> bitmaps;
-  std::vector<const TokenTrie*> tries;
+  std::vector<const Residual*> residuals;
   ByteWriter masks, pairs;
   size_t pair_count = 0;
   for (const auto& [state, number] : states) {
@@ -122,19 +71,19 @@ void MaskCache::Save(std::span<const std::pair<TermId, uint32_t>> states, ByteWr
     pairs.Number(mask_number);
     ++pair_count;
     if (!is_new) continue;
-    size_t bitmap = 0, trie = 0;  // one more than the number; 0 for none
+    size_t bitmap = 0, residual = 0;  // one more than the number; 0 for none
     if (mask->accepted.bitmap != nullptr) {
       const auto [n, added] = Numbered(&bitmap_numbers, mask->accepted.bitmap);
       if (added) bitmaps.push_back(mask->accepted.bitmap);
       bitmap = n + 1;
     }
     if (mask->residual != nullptr) {
-      const auto [n, added] = Numbered(&trie_numbers, mask->residual);
-      if (added) tries.push_back(mask->residual);
-      trie = n + 1;
+      const auto [n, added] = Numbered(&residual_numbers, mask->residual);
+      if (added) residuals.push_back(mask->residual);
+      residual = n + 1;
     }
     masks.Number(bitmap);
-    masks.Number(trie);
+    masks.Number(residual);
     masks.Number(mask->reach + 1);  // 0 where it was not measured
     masks.Number(mask->accepted.list.size());
     for (TokenId t : mask->accepted.list) masks.Number(static_cast<uint32_t>(t));
@@ -145,8 +94,14 @@ void MaskCache::Save(std::span<const std::pair<TermId, uint32_t>> states, ByteWr
   for (const uint32_t* bitmap : bitmaps) {
     for (size_t w = 0; w < words_; ++w) out->Fixed(bitmap[w], 4);
   }
-  out->Number(tries.size());
-  for (const TokenTrie* trie : tries) WriteTrie(*trie, out);
+  out->Number(residuals.size());
+  for (const Residual* residual : residuals) {
+    out->Number(residual->entries.size());
+    for (const uint64_t entry : residual->entries) {
+      out->Number(static_cast<uint32_t>(Residual::Token(entry)));
+      out->Number(Residual::Bytes(entry));
+    }
+  }
   out->Number(mask_numbers.size());
   out->Bytes(masks.bytes());
   out->Number(pair_count);
@@ -172,21 +127,26 @@ bool MaskCache::Load(ByteReader* in, std::span<const TermId> terms, size_t room)
     if (tail != 0 && words[words_ - 1] >> tail != 0) in->Fail();
     bitmap = bitmaps_.Intern(words);
   }
-  std::vector<const TokenTrie*> tries(in->Count(1));
-  for (const TokenTrie*& trie : tries) {
-    auto read = ReadTrie(in, vocab_->size());
+  std::vector<const Residual*> residuals(in->Count(1));
+  std::vector<uint64_t> entries;
+  for (const Residual*& residual : residuals) {
+    entries.resize(in->Count(2));
+    for (uint64_t& entry : entries) {
+      const TokenId token = ReadToken(in, vocab_->size());
+      const uint64_t left_over = in->ok() ? in->Number(vocab_->bytes(token).size()) : 0;
+      if (left_over == 0) in->Fail();
+      entry = Residual::Entry(token, static_cast<size_t>(left_over));
+    }
+    if (entries.empty()) in->Fail();
     if (!in->ok() || full()) return in->ok();
-    std::lock_guard lock(mutex_);
-    bytes_ += read->memory_bytes();
-    trie = read.get();
-    tries_.push_back(std::move(read));
+    residual = ResidualOf(entries);
   }
   std::vector<const Level1*> masks(in->Count(5));
   std::vector<TokenId> list;
   std::vector<uint32_t> references;
   for (const Level1*& mask : masks) {
     const size_t bitmap = static_cast<size_t>(in->Number(bitmaps.size()));
-    const size_t trie = static_cast<size_t>(in->Number(tries.size()));
+    const size_t residual = static_cast<size_t>(in->Number(residuals.size()));
     Level1 made;
     made.reach = in->Number() - 1;
     list.resize(in->Count(1));
@@ -197,7 +157,7 @@ bool MaskCache::Load(ByteReader* in, std::span<const TermId> terms, size_t room)
     }
     if (!in->ok() || full()) return in->ok();
     if (bitmap > 0) made.accepted.bitmap = bitmaps[bitmap - 1];
-    if (trie > 0) made.residual = tries[trie - 1];
+    if (residual > 0) made.residual = residuals[residual - 1];
     std::lock_guard lock(mutex_);
     made.accepted.list = memory_.Copy(std::span<const TokenId>(list));
     made.references = memory_.Copy(std::span<const uint32_t>(references));

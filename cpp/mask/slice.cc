@@ -4,8 +4,9 @@
 // subtree of ASCII characters that are an X each is counted without. Since no text of X begins
 // another, a token falls into X's in at most one way, and the count is exact. For X = any character
 // of a JSON string that needs no second look, 123,000 of Llama 3's 128,000 tokens are in the slice
-// and the trie of the others has 6,000 nodes. Cost: some 0.5 ms at 128,000 tokens, once for a class
-// and vocabulary. Tests: tests/mask/slice_test.cc.
+// and the trie of the others has 6,000 nodes. How many X's a token has is found by a walk of its
+// own, once a bound asks for it. Cost: some 0.5 ms at 128,000 tokens, once for a class and
+// vocabulary. Tests: tests/mask/slice_test.cc.
 #include "mask/slice.h"
 
 #include <algorithm>
@@ -45,14 +46,16 @@ std::optional<std::vector<uint32_t>> Slice::Tabulate(TermStore* terms, TermId x)
   return table;
 }
 
+Slice::Slice(const Vocab& vocab, const std::vector<uint32_t>& table)
+    : vocab_(vocab), table_(table), words_((static_cast<size_t>(vocab.size()) + 31) / 32) {
+  for (uint8_t b = 0; b < 0x80; ++b) {
+    if (table_[b] == 0) single_.Add(b);
+  }
+}
+
 std::unique_ptr<Slice> Slice::Create(const Vocab& vocab, const std::vector<uint32_t>& table) {
-  std::unique_ptr<Slice> slice(new Slice);
-  slice->words_ = (static_cast<size_t>(vocab.size()) + 31) / 32;
-  slice->tokens_ = vocab.trie_tokens();
-  slice->counts_.resize(slice->tokens_.size() + 1);  // the last is scratch
-  slice->Walk(vocab, table);
-  slice->counts_.pop_back();
-  for (uint16_t count : slice->counts_) slice->longest_ = std::max(slice->longest_, int{count});
+  std::unique_ptr<Slice> slice(new Slice(vocab, table));
+  slice->Walk();
   for (uint32_t i = 1; i < slice->others_.node_count(); i = slice->others_.nodes[i].end) {
     slice->root_children_[slice->others_.nodes[i].byte] = i;
   }
@@ -60,25 +63,21 @@ std::unique_ptr<Slice> Slice::Create(const Vocab& vocab, const std::vector<uint3
   return slice;
 }
 
-// Fills counts_ and others_. The trie of the others is laid down beside the walk: a subtree that is
-// refused is copied whole, a node above it, or with a token that ends inside an X, when it is first
-// needed.
-void Slice::Walk(const Vocab& vocab, const std::vector<uint32_t>& table) {
+// Fills others_ and longest_. The trie of the others is laid down beside the walk: a subtree that
+// is refused is copied whole, a node above it, or with a token that ends inside an X, when it is
+// first needed.
+void Slice::Walk() {
   struct Level {
-    uint32_t state, count;
+    uint32_t state, count, node;
   };
-  const size_t most = static_cast<size_t>(vocab.max_token_bytes()) + 1;
-  std::vector<Level> levels(most, {0, 0});
-  std::vector<uint8_t> path(most);  // the bytes down to the node at hand
-  std::vector<uint32_t> open;       // the nodes of `out` on that path, from the root
+  // Of the path down to the node at hand; that one included.
+  std::vector<Level> path(static_cast<size_t>(vocab_.max_token_bytes()) + 1, {0, 0, 0});
+  Level* const levels = path.data();
+  std::vector<uint32_t> open;  // the nodes of `out` on that path, from the root
   std::vector<TrieNode>& out = others_.nodes;
-  const auto nodes = vocab.nodes();
-  const auto tokens = vocab.trie_tokens();
-  const TrieAlphabets& alphabets = vocab.alphabets();
-  Alphabet single;  // ASCII characters that are an X each
-  for (uint8_t b = 0; b < 0x80; ++b) {
-    if (table[b] == 0) single.Add(b);
-  }
+  const TrieNode* const nodes = vocab_.nodes().data();
+  const auto tokens = vocab_.trie_tokens();
+  const TrieAlphabets& alphabets = vocab_.alphabets();
   auto add_node = [&](size_t depth, uint8_t byte) {
     open.push_back(static_cast<uint32_t>(out.size()));
     out.push_back(
@@ -92,22 +91,21 @@ void Slice::Walk(const Vocab& vocab, const std::vector<uint32_t>& table) {
     }
   };
   auto open_to = [&](size_t depth) {
-    while (open.size() <= depth) add_node(open.size(), path[open.size()]);
+    while (open.size() <= depth) add_node(open.size(), nodes[levels[open.size()].node].byte);
   };
   auto add_tokens = [&](uint32_t from, uint32_t to) {
     others_.tokens.insert(others_.tokens.end(), tokens.begin() + from, tokens.begin() + to);
   };
-  for (uint32_t i = 1; i < vocab.node_count();) {
+  const uint32_t* const targets = table_.data();
+  const Alphabet single = single_;
+  const auto node_count = static_cast<uint32_t>(vocab_.node_count());
+  uint32_t longest = 0;
+  for (uint32_t i = 1; i < node_count;) {
     const TrieNode& node = nodes[i];
-    const Level from = levels[node.depth - 1u];
-    const uint32_t state = table[from.state * 256 + node.byte];
-    path[node.depth] = node.byte;
-    close_to(node.depth);
-    // Written for the next token of the trie, be it this node's or of one below, which then writes
-    // its own: so the walk need not look, in most cases, whether the node has a token.
-    uint16_t* const count = counts_.data() + node.tokens;
+    const Level& from = levels[node.depth - 1u];
+    const uint32_t state = targets[from.state * 256 + node.byte];
+    if (open.size() > node.depth) close_to(node.depth);
     if (state == kRefused) {
-      std::fill(count, counts_.data() + nodes[node.end].tokens, uint16_t{0});
       open_to(node.depth - 1u);
       const auto node_shift = static_cast<uint32_t>(out.size()) - i;  // modulo 2^32
       const auto token_shift = static_cast<uint32_t>(others_.tokens.size()) - node.tokens;
@@ -120,27 +118,26 @@ void Slice::Walk(const Vocab& vocab, const std::vector<uint32_t>& table) {
       }
       continue;
     }
-    const Level here = {state, from.count + (state == 0)};
+    const uint32_t count = from.count + (state == 0);
     if (state == 0 && alphabets.below(i).IsWithin(single)) {
       // Each byte more is an X more.
-      const auto lengths = alphabets.lengths();
-      const uint32_t before = node.depth - here.count;
-      for (uint32_t t = node.tokens; t < nodes[node.end].tokens; ++t) {
-        counts_[t] = static_cast<uint16_t>(lengths[t] - before);
-      }
+      longest = std::max(longest, count + alphabets.deepest(i) - node.depth);
       i = node.end;
       continue;
     }
-    levels[node.depth] = here;
+    levels[node.depth] = {state, count, i};
     const uint32_t end = nodes[i + 1].tokens;
-    *count = state == 0 ? static_cast<uint16_t>(here.count) : 0;
-    if (end - node.tokens > 1) std::fill(count, counts_.data() + end, *count);
-    if (state != 0 && node.tokens < end) {
-      open_to(node.depth);
-      add_tokens(node.tokens, end);
+    if (node.tokens < end) {
+      if (state == 0) {
+        longest = std::max(longest, count);
+      } else {
+        open_to(node.depth);
+        add_tokens(node.tokens, end);
+      }
     }
     ++i;
   }
+  longest_ = static_cast<int>(longest);
   if (out.empty()) return;
   close_to(0);
   out[0].leaf = 0;
@@ -148,6 +145,51 @@ void Slice::Walk(const Vocab& vocab, const std::vector<uint32_t>& table) {
   out.push_back({count, static_cast<uint32_t>(others_.tokens.size()), 0, 0, 1});
   out.shrink_to_fit();
   others_.tokens.shrink_to_fit();
+}
+
+// Fills counts_ and long_. The automaton is not needed any more then.
+void Slice::Count() {
+  struct Level {
+    uint32_t state, count;
+  };
+  std::vector<Level> path(static_cast<size_t>(vocab_.max_token_bytes()) + 1, {0, 0});
+  Level* const levels = path.data();
+  const TrieNode* const nodes = vocab_.nodes().data();
+  const TrieAlphabets& alphabets = vocab_.alphabets();
+  const uint16_t* const lengths = alphabets.lengths().data();
+  const uint32_t* const targets = table_.data();
+  const Alphabet single = single_;
+  counts_.resize(vocab_.trie_tokens().size());
+  uint16_t* const counts = counts_.data();
+  for (uint32_t i = 1; i < vocab_.node_count();) {
+    const TrieNode& node = nodes[i];
+    const Level& from = levels[node.depth - 1u];
+    const uint32_t state = targets[from.state * 256 + node.byte];
+    if (state == kRefused) {
+      i = node.end;
+      continue;
+    }
+    const uint32_t count = from.count + (state == 0);
+    if (state == 0 && alphabets.below(i).IsWithin(single)) {
+      const uint32_t before = node.depth - count, end = nodes[node.end].tokens;
+      for (uint32_t t = node.tokens; t < end; ++t) {
+        counts[t] = static_cast<uint16_t>(lengths[t] - before);
+      }
+      i = node.end;
+      continue;
+    }
+    levels[node.depth] = {state, count};
+    if (state == 0) {
+      const uint32_t end = nodes[i + 1].tokens;
+      for (uint32_t t = node.tokens; t < end; ++t) counts[t] = static_cast<uint16_t>(count);
+    }
+    ++i;
+  }
+  for (size_t i = 0; i < counts_.size(); ++i) {
+    if (counts_[i] > kLong) long_.push_back(static_cast<uint32_t>(i));
+  }
+  table_.clear();
+  table_.shrink_to_fit();
 }
 
 Slice::~Slice() {
@@ -161,22 +203,26 @@ const uint32_t* Slice::UpTo(uint64_t most) {
   return Make(n);
 }
 
-// Few tokens are long: from the bitmap of all only these are taken out.
+// That of all is what others() lacks. Few tokens are long: from it only these are taken out.
 const uint32_t* Slice::Make(size_t n) {
   if (const uint32_t* known = bitmaps_[n].load(std::memory_order_acquire)) return known;
   auto* bitmap = new uint32_t[words_]();
-  if (n >= kLong && n < static_cast<size_t>(longest_)) {
+  const auto tokens = vocab_.trie_tokens();
+  const bool all = n == static_cast<size_t>(longest_);
+  if (!all && counts_.empty()) Count();
+  if (all) {
+    for (TokenId t : tokens) SetBit(bitmap, t);
+    for (TokenId t : others_.tokens) ClearBit(bitmap, t);
+  } else if (n >= kLong) {
     std::memcpy(bitmap, Make(static_cast<size_t>(longest_)), words_ * 4);
     for (uint32_t i : long_) {
-      if (counts_[i] > n) ClearBit(bitmap, tokens_[i]);
+      if (counts_[i] > n) ClearBit(bitmap, tokens[i]);
     }
   } else {
-    const bool all = n == static_cast<size_t>(longest_);
     for (size_t i = 0; i < counts_.size(); ++i) {
-      const auto t = static_cast<uint32_t>(tokens_[i]);
+      const auto t = static_cast<uint32_t>(tokens[i]);
       const bool taken = counts_[i] != 0 && counts_[i] <= n;
       bitmap[t >> 5] |= static_cast<uint32_t>(taken) << (t & 31);
-      if (all && counts_[i] > kLong) long_.push_back(static_cast<uint32_t>(i));
     }
   }
   bitmaps_[n].store(bitmap, std::memory_order_release);
@@ -185,8 +231,9 @@ const uint32_t* Slice::Make(size_t n) {
 
 size_t Slice::memory_bytes() const {
   std::lock_guard lock(mutex_);
-  size_t bytes = sizeof(Slice) + counts_.capacity() * 2 + long_.capacity() * 4 +
-                 others_.memory_bytes() + bitmaps_.capacity() * sizeof(bitmaps_[0]);
+  size_t bytes = sizeof(Slice) + table_.capacity() * 4 + counts_.capacity() * 2 +
+                 long_.capacity() * 4 + others_.memory_bytes() +
+                 bitmaps_.capacity() * sizeof(bitmaps_[0]);
   for (const auto& bitmap : bitmaps_) bytes += bitmap.load() != nullptr ? words_ * 4 : 0;
   return bytes;
 }

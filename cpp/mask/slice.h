@@ -31,7 +31,8 @@ class Slice {
   static std::unique_ptr<Slice> Create(const Vocab& vocab, const std::vector<uint32_t>& table);
   ~Slice();
 
-  // The tokens of 1..`most` X, as a bitmap of ceil(V/32) words.
+  // The tokens of 1..`most` X, as a bitmap of ceil(V/32) words. The first call with fewer than
+  // longest() counts them.
   const uint32_t* UpTo(uint64_t most);
   int longest() const { return longest_; }  // greatest number of X in a token
   const TokenTrie& others() const { return others_; }
@@ -40,17 +41,22 @@ class Slice {
   size_t memory_bytes() const;
 
  private:
-  Slice() = default;
-  void Walk(const Vocab& vocab, const std::vector<uint32_t>& table);
+  Slice(const Vocab& vocab, const std::vector<uint32_t>& table);
+  void Walk();
+  void Count();
   const uint32_t* Make(size_t n);
 
   static constexpr size_t kLong = 16;
 
-  size_t words_ = 0;
+  const Vocab& vocab_;
+  std::vector<uint32_t> table_;  // empty once the tokens are counted
+  const size_t words_;
+  Alphabet single_;  // ASCII characters that are an X each
   int longest_ = 0;
-  std::span<const TokenId> tokens_;  // the vocabulary's, in the order of its trie
-  std::vector<uint16_t> counts_;     // of each: the number of X, 0 where it is none
-  std::vector<uint32_t> long_;       // indexes of tokens of more than kLong X, once known
+  // Of each token in the order of the vocabulary's trie, once known: the number of X, 0 where it is
+  // none.
+  std::vector<uint16_t> counts_;
+  std::vector<uint32_t> long_;  // indexes of tokens of more than kLong X, once known
   TokenTrie others_;
   uint32_t root_children_[256] = {};
   std::vector<std::atomic<uint32_t*>> bitmaps_;  // by number, 0..longest_

@@ -93,7 +93,9 @@ void SliceStore::MakeJsonStrings(const Vocab& vocab) {
       x = terms.Character(CodePointSet::All(), true);
     }
     std::shared_ptr<Slice> slice = Get(vocab, &terms, x);
-    slice->UpTo(UINT64_MAX);
+    for (const int fewer : {0, 1}) {  // counted as well
+      slice->UpTo(static_cast<uint64_t>(std::max(slice->longest() - fewer, 0)));
+    }
     std::lock_guard lock(mutex_);
     stays_ = std::move(slice);
   });

@@ -2,6 +2,9 @@
 #ifndef GRAMMASK_MASK_TOKEN_TRIE_H_
 #define GRAMMASK_MASK_TOKEN_TRIE_H_
 
+#include <atomic>
+#include <cstdint>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -28,6 +31,19 @@ struct TokenTrie {
 // The trie of (string, token) pairs, in any order; strings not empty, at most 65,535 bytes; a token
 // that occurs twice with one string is kept once.
 TokenTrie BuildTokenTrie(std::vector<std::pair<std::string_view, TokenId>> entries);
+
+// What some tokens leave over: of each its id << 32 | how many of its last bytes, one and more; and
+// as a trie, once that is asked for. Where nothing can follow it never is.
+struct Residual {
+  static uint64_t Entry(TokenId token, size_t bytes) {
+    return uint64_t{static_cast<uint32_t>(token)} << 32 | static_cast<uint32_t>(bytes);
+  }
+  static TokenId Token(uint64_t entry) { return static_cast<TokenId>(entry >> 32); }
+  static size_t Bytes(uint64_t entry) { return static_cast<uint32_t>(entry); }
+
+  std::span<const uint64_t> entries;
+  mutable std::atomic<const TokenTrie*> trie = nullptr;
+};
 
 }  // namespace grammask::internal
 

@@ -181,24 +181,111 @@ TEST(SavedTerms, NumbersOutOfRangeAreRefused) {
   }
 }
 
+// A body that is made late, with the length that the file promises and what it refers to.
+void Lazy(uint64_t length, std::vector<uint64_t> others, const ByteWriter& steps, ByteWriter* out) {
+  out->Byte(static_cast<uint8_t>(SavedTerm::kLazyCall));
+  out->Number(length);
+  out->Number(others.size());
+  for (uint64_t n : others) out->Number(n);
+  out->Text(steps.bytes());
+}
+
+ProcId ProcOf(const StatusOr<std::vector<TermId>>& read, const TermStore& store) {
+  EXPECT_TRUE(read.ok()) << read.status().message();
+  const Term& call = store.term(read->back());
+  EXPECT_EQ(call.kind, TermKind::kCall);
+  return ProcId(static_cast<uint32_t>(call.a));
+}
+
 TEST(SavedTerms, ALazyBodyIsMadeWhenItIsAskedFor) {
   TermStore store(Limits{}, 16);
-  ByteWriter bytes;
-  Record(SavedTerm::kLazyCall, {3}, &bytes);
-  Text("ab", &bytes);
-  Text("cd", &bytes);
-  Record(SavedTerm::kSequence, {3, 4, 2, 4}, &bytes);  // "ab" "cd" "ab"
-  const auto read = Read(bytes, &store);
-  ASSERT_TRUE(read.ok()) << read.status().message();
-  const Term& call = store.term(read->back());
-  ASSERT_EQ(call.kind, TermKind::kCall);
-  EXPECT_EQ(call.min_length, 6u);
-  const ProcId proc(static_cast<uint32_t>(call.a));
+  ByteWriter steps, bytes;
+  Text("ab", &steps);
+  Text("cd", &steps);
+  Record(SavedTerm::kSequence, {3, 4, 2, 1}, &steps);  // "ab" "cd" and the first term outside
+  Text("x", &bytes);
+  Lazy(5, {1}, steps, &bytes);
+  const ProcId proc = ProcOf(Read(bytes, &store), store);
+  EXPECT_EQ(store.proc(proc).min_length, 5u);
   EXPECT_EQ(store.proc(proc).body, TermStore::Nothing());
   std::lock_guard lock(store.mutex());
-  const TermId ab = store.Literal("ab", false), cd = store.Literal("cd", false);
-  EXPECT_EQ(store.BodyOf(proc), store.Sequence(ab, store.Sequence(cd, ab)));
+  EXPECT_EQ(store.ToString(store.BodyOf(proc)),
+            store.ToString(store.Sequence(
+                store.Literal("ab", false),
+                store.Sequence(store.Literal("cd", false), store.Literal("x", false)))));
   EXPECT_EQ(store.BodyOf(proc), store.proc(proc).body);
+}
+
+TEST(SavedTerms, ABrokenPromiseIsKeptByBytesOfAnyKind) {
+  ByteWriter honest, wrong_place, cut_off, empty_text, nothing, deep, irregular;
+  Text("ab", &honest);
+  Record(SavedTerm::kRepeat, {2, 2, 3}, &honest);
+  Record(SavedTerm::kRepeat, {4, 2, 3}, &wrong_place);
+  Record(SavedTerm::kSequence, {200, 2}, &cut_off);
+  Text("", &empty_text);
+  Text("a", &nothing);
+  Text("b", &nothing);
+  Record(SavedTerm::kAnd, {2, 2, 4, 4}, &nothing);
+  Text("a", &deep);
+  for (int i = 0; i < 2000; ++i) Record(SavedTerm::kChoice, {1, 2}, &deep);
+  Record(SavedTerm::kNot, {1, 4}, &irregular);  // of a call
+  TermStore store(Limits{}, 16);
+  auto body = [&](uint64_t length, const ByteWriter& steps) {
+    ByteWriter bytes;
+    Text("0123456789", &bytes);
+    Record(SavedTerm::kCall, {1}, &bytes);
+    Lazy(length, {1}, steps, &bytes);
+    const ProcId proc = ProcOf(Read(bytes, &store), store);
+    std::lock_guard lock(store.mutex());
+    const Term& t = store.term(store.BodyOf(proc));
+    EXPECT_EQ(t.min_length, length);
+    EXPECT_EQ(t.nullable, length == 0);
+    return store.ToString(store.BodyOf(proc));
+  };
+  ByteWriter any;
+  any.Byte(static_cast<uint8_t>(SavedTerm::kByteClass));
+  any.Text(std::string("\x00\xFF", 2));
+  Record(SavedTerm::kRepeat, {2, 4, 5}, &any);
+  const std::string four = body(4, any);
+  EXPECT_NE(body(4, honest), four);
+  for (const ByteWriter& steps : {wrong_place, cut_off, empty_text, nothing, deep, irregular}) {
+    EXPECT_EQ(body(4, steps), four);
+  }
+  for (const uint64_t length : {uint64_t{0}, uint64_t{3}, uint64_t{5}, kMaxLength - 1}) {
+    EXPECT_NE(body(length, honest), body(4, honest));
+  }
+  EXPECT_NE(body(4, honest), four);
+}
+
+TEST(SavedTerms, AnUndecidedIntersectionInALazyBodyIsTakenForOne) {
+  Limits limits;
+  limits.max_regular_states = 10;
+  TermStore from(Limits{}, 16), to(limits, 16);
+  const TermId root = Build(
+      "root ::= rule \"!\" rule\n"
+      "rule ::= And([a-z]{90} \"1\" [a-z]*, [a-y]* \"1\" [b-z]{9,}) \"x\" [0-9]{9,} \"y\" "
+      "[0-9]{8,} "
+      "\"z\" [0-9]{7,}",
+      &from);
+  ByteWriter bytes;
+  std::optional<uint32_t> number;
+  {
+    std::lock_guard lock(from.mutex());
+    TermWriter writer(&from);
+    number = writer.Add(root);
+    bytes.Bytes(writer.bytes());
+  }
+  const auto read = Read(bytes, &to);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  ASSERT_EQ(to.Expand((*read)[*number]).calls.size(), 1u);
+  ASSERT_EQ(from.Expand(root).calls.size(), 1u);
+  const ProcId proc = to.Expand((*read)[*number]).calls[0].proc;
+  std::scoped_lock lock(from.mutex(), to.mutex());
+  const TermId here = to.BodyOf(proc);
+  const TermId there = from.BodyOf(from.ExpandLocked(root).calls[0].proc);
+  EXPECT_LT(to.term(here).min_length, from.term(there).min_length);
+  // Parts are ordered by their ids.
+  EXPECT_EQ(to.ToString(here).size(), from.ToString(there).size());
 }
 
 }  // namespace

@@ -163,15 +163,21 @@ StatusOr<NodeId> SchemaEmitter::Numbers(const std::vector<NumberSet>& sets) {
 }
 
 StatusOr<NodeId> SchemaEmitter::String(const StringSet& set) {
-  NodeId quote = builder_.Bytes("\"");
-  StringSet regex;
-  regex.formats = {"regex"};
-  if (set == regex) {  // meets nothing, so it need not be regular
+  const NodeId quote = layout_.Quote();
+  const bool is_regex = set.formats.size() == 1 && set.formats[0] == "regex";
+  if (is_regex && set == StringSet{.formats = {"regex"}}) {  // need not be regular: meets nothing
     if (!regex_) regex_ = EmitNestedRegex(&builder_);
     return RuleFor(builder_.Sequence({quote, *regex_, quote}), "string");
   }
   GM_ASSIGN_OR_RETURN(NodeId body, Case(set));
   return RuleFor(builder_.Sequence({quote, body, quote}), "string");
+}
+
+StatusOr<NodeId> SchemaEmitter::AnyString() {
+  if (!any_string_.has_value()) {
+    GM_ASSIGN_OR_RETURN(any_string_, EmitStringBody(&builder_, StringSet(), limits_));
+  }
+  return *any_string_;
 }
 
 NodeId SchemaEmitter::RuleFor(NodeId body, std::string_view name) {

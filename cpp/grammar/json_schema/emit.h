@@ -56,6 +56,8 @@ class SchemaEmitter {
   Status AddScalars(const ValueSet& set, std::vector<NodeId>* alternatives);
   StatusOr<NodeId> Numbers(const std::vector<NumberSet>& sets);
   StatusOr<NodeId> String(const StringSet& set);
+  // Any text of a JSON string, without its quotes.
+  StatusOr<NodeId> AnyString();
   // A rule with this body; the same one for the same body.
   NodeId RuleFor(NodeId body, std::string_view name);
   // A list of elements (or members) up to and with `end`, among which each of some conditions holds
@@ -87,6 +89,7 @@ class SchemaEmitter {
   // ArrayEmitter::CountOf, by expression and depth.
   absl::flat_hash_map<std::pair<ExprId, int>, std::optional<int64_t>> counts_;
   std::optional<NodeId> regex_;  // the text of format regex, once it is made
+  std::optional<NodeId> any_string_;
 };
 
 }  // namespace grammask::internal

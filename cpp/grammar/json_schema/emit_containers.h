@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,6 +39,7 @@ class ObjectEmitter {
   NodeId NodeOf(const Member& member, bool comma);
   // The extra members of which the conditions of set_.some in the mask are true.
   StatusOr<NodeId> ExtraNode(uint32_t conditions);
+  StatusOr<std::optional<NodeId>> PlainExtra();
   // `names`: which of the conditions of set_.none that speak of names the key's name meets.
   StatusOr<std::vector<Extra>> Extras(uint32_t conditions, uint32_t names);
   Status RestrictNames(ExprId names, std::vector<Extra>* extras);
@@ -56,6 +58,7 @@ class ObjectEmitter {
   const ObjectSet& set_;
   int depth_;
   NodeId comma_, comma_quote_, end_;
+  std::vector<NodeId> keys_;  // the texts of all named keys
   std::vector<Member> members_;
   int64_t required_ = 0;
   NodeId extra_;  // any extra member; Nothing where there are none

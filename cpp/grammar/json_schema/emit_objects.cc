@@ -13,6 +13,7 @@
 // Tests: tests/grammar/json_schema_test.cc, json_schema_random_test.cc.
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "absl/container/inlined_vector.h"
 #include "grammar/json_schema/emit_containers.h"
@@ -109,7 +110,9 @@ NodeId ObjectEmitter::NodeOf(const Member& member, bool comma) {
 
 StatusOr<bool> ObjectEmitter::FindMembers() {
   members_.reserve(set_.named.size());
+  keys_.reserve(set_.named.size());
   for (const ObjectSet::Named& n : set_.named) {
+    keys_.push_back(builder_.JsonText(n.key));
     bool possible = n.value != kNone && (n.required || n.declared || !set_.closed);
     if (possible && set_.names != kAnything) {
       StatusOr<bool> named_well = e_.normaliser_.KeyIn(set_.names, n.key);
@@ -127,7 +130,7 @@ StatusOr<bool> ObjectEmitter::FindMembers() {
       if (n.required) return false;
       continue;
     }
-    members_.push_back({builder_.JsonText(n.key), value, n.required});
+    members_.push_back({keys_.back(), value, n.required});
     required_ += n.required;
   }
   return true;
@@ -242,8 +245,24 @@ Status ObjectEmitter::RestrictNames(ExprId names, std::vector<Extra>* extras) {
   return {};
 }
 
+// Extra members of which nothing is asked but that their keys be none of the named ones, as in most
+// objects that are open: what ExtraNode comes to, without its sets of strings. Nullopt elsewhere.
+StatusOr<std::optional<NodeId>> ObjectEmitter::PlainExtra() {
+  const bool plain = set_.names == kAnything && set_.some.empty() && set_.none.empty() &&
+                     set_.groups.empty() && !set_.closed;
+  if (!plain) return std::optional<NodeId>();
+  GM_ASSIGN_OR_RETURN(NodeId text, e_.AnyString());
+  if (!keys_.empty()) text = builder_.And({text, builder_.Not(builder_.Choice(keys_))});
+  const NodeId key =
+      e_.RuleFor(builder_.Sequence({e_.layout_.Quote(), text, e_.layout_.Quote()}), "string");
+  GM_ASSIGN_OR_RETURN(NodeId value, e_.Value(set_.rest, depth_ + 1, "extra"));
+  return std::optional(builder_.Sequence({key, e_.layout_.Colon(), value, e_.layout_.After()}));
+}
+
 StatusOr<NodeId> ObjectEmitter::ExtraNode(uint32_t conditions) {
   if (!set_.HasExtras()) return builder_.Nothing();
+  GM_ASSIGN_OR_RETURN(std::optional<NodeId> plain, PlainExtra());
+  if (plain.has_value()) return *plain;
   // Names that something is forbidden to: keys that have such a name, and keys that have not.
   std::vector<ExprId> names;
   for (const ObjectSet::Some& none : set_.none) {

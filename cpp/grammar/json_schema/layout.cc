@@ -58,8 +58,15 @@ NodeId Layout::LineBreak(int depth) {
   return line_breaks_[depth];
 }
 
+NodeId Layout::Byte(char ascii) {
+  NodeId& node = bytes_[static_cast<size_t>(ascii)];
+  if (node == builder_.Nothing()) node = builder_.Bytes({&ascii, 1});
+  return node;
+}
+
 NodeId Layout::Close(char close, int depth) {
-  return builder_.Sequence({LineBreak(depth), builder_.Bytes({&close, 1})});
+  if (!depends_on_depth()) return Byte(close);
+  return builder_.Sequence({LineBreak(depth), Byte(close)});
 }
 
 NodeId Layout::Comma(int depth) { return depends_on_depth() ? NewComma(depth) : comma_; }
@@ -74,10 +81,9 @@ NodeId Layout::NewComma(int depth) {
 }
 
 NodeId Layout::Container(char open, char close, bool may_be_empty, NodeId content, int depth) {
-  NodeId empty = may_be_empty ? builder_.Bytes({&close, 1}) : builder_.Nothing();
-  return builder_.Sequence(
-      {builder_.Bytes({&open, 1}), space_,
-       builder_.Choice({empty, builder_.Sequence({LineBreak(depth + 1), content})})});
+  const NodeId empty = may_be_empty ? Byte(close) : builder_.Nothing();
+  if (depends_on_depth()) content = builder_.Sequence({LineBreak(depth + 1), content});
+  return builder_.Sequence({Byte(open), space_, builder_.Choice({empty, content})});
 }
 
 }  // namespace grammask::internal

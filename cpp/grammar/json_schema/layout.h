@@ -2,6 +2,7 @@
 #ifndef GRAMMASK_GRAMMAR_JSON_SCHEMA_LAYOUT_H_
 #define GRAMMASK_GRAMMAR_JSON_SCHEMA_LAYOUT_H_
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,7 @@ class Layout {
   void FixTexts();
   NodeId LineBreak(int depth);
   NodeId NewComma(int depth);
+  NodeId Byte(char ascii);
 
   GrammarBuilder& builder_;
   bool any_whitespace_;
@@ -55,6 +57,7 @@ class Layout {
   NodeId space_;  // optional whitespace; empty when it is fixed
   NodeId colon_, after_, around_root_, quote_, quote_colon_;
   NodeId comma_, comma_quote_;       // where they do not depend on the depth
+  std::array<NodeId, 128> bytes_{};  // Byte(), once asked for; id 0 is Nothing()
   std::vector<NodeId> line_breaks_;  // by depth
 };
 

@@ -165,6 +165,7 @@ Status SchemaCombiner::ApplyFinite(Keyword keyword) {
       for (ObjectSet& o : one.objects) values.objects.push_back(std::move(o));
     } else {
       GM_RETURN_IF_ERROR(n_.AddScalar(element, &values));
+      if (!values.strings.empty()) values.strings[0].values->reserve(list.size());
     }
   }
   if (!values.strings.empty()) values.strings[0].Normalise();

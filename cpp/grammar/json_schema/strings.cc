@@ -29,8 +29,30 @@ bool Ascending(const std::vector<std::string>& list) {
 
 void SortUnique(std::vector<std::string>* list) {
   if (Ascending(*list)) return;
-  std::sort(list->begin(), list->end());
-  list->erase(std::unique(list->begin(), list->end()), list->end());
+  // By their first eight bytes as far as these tell; the texts move once, when their order is
+  // known.
+  struct Entry {
+    uint64_t head;
+    std::string* text;
+  };
+  std::vector<Entry> order;
+  order.reserve(list->size());
+  for (std::string& text : *list) {
+    uint64_t head = 0;
+    for (size_t i = 0; i < 8; ++i) {
+      head = head << 8 | (i < text.size() ? static_cast<uint8_t>(text[i]) : 0);
+    }
+    order.push_back({head, &text});
+  }
+  std::ranges::sort(order, [](const Entry& a, const Entry& b) {
+    return a.head != b.head ? a.head < b.head : *a.text < *b.text;
+  });
+  std::vector<std::string> sorted;
+  sorted.reserve(list->size());
+  for (const Entry& e : order) {
+    if (sorted.empty() || sorted.back() != *e.text) sorted.push_back(std::move(*e.text));
+  }
+  *list = std::move(sorted);
 }
 
 bool Intersects(const std::vector<std::string>& a, const std::vector<std::string>& b) {
@@ -590,6 +612,9 @@ bool Disjoint(const StringSet& a, const StringSet& b) { return Intersect(a, b).I
 StatusOr<NodeId> EmitStringBody(GrammarBuilder* builder, const StringSet& original,
                                 const Limits& limits, PatternMemo* memo) {
   if (original.IsAll()) return builder->Star(AnyCharacter(builder));
+  if (OnlyValues(original) && !original.values->empty() && Ascending(*original.values)) {
+    return BodyWriter(builder, original, limits, memo).Write();
+  }
   StringSet set = original;
   set.Normalise();
   if (set.values && set.values->empty()) return builder->Nothing();
