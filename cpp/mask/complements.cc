@@ -557,11 +557,13 @@ const Level1* MaskCache::FromComplement(TermId state) {
     }
   }
   if (wide.residual != nullptr) {
-    std::vector<std::pair<std::string_view, TokenId>> residues;
-    ForEachResidue(*wide.residual, 0, [&](std::string_view text, TokenId token) {
-      if (!TestBit(refused.data(), token)) residues.push_back({text, token});
-    });
-    result.residual = residues.empty() ? nullptr : TrieOf(std::move(residues));
+    std::vector<uint64_t> kept;
+    for (const uint64_t entry : wide.residual->entries) {
+      if (!TestBit(refused.data(), Residual::Token(entry))) kept.push_back(entry);
+    }
+    if (kept.size() < wide.residual->entries.size()) {
+      result.residual = kept.empty() ? nullptr : ResidualOf(kept);
+    }
   }
   std::vector<uint32_t> bits = BitsOf(wide.accepted);
   size_t count = 0;
