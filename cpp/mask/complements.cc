@@ -29,6 +29,7 @@ namespace grammask::internal {
 namespace {
 
 constexpr size_t kMostPairs = 1024;
+constexpr uint32_t kMostIdle = 20000;         // nodes
 constexpr size_t kMostStates = 64;            // of a class of characters
 constexpr uint64_t kShort = 8;                // bytes of a text that many tokens may be
 constexpr int kMostParts = 512;               // of a term that are looked at
@@ -290,6 +291,7 @@ class MaskCache::ComplementWalk {
     // refused but where a text ends, by one of `ends`.
     bool open = false;
     AsciiSet ends;
+    bool worth = false;  // much of the trie may be passed over here
     std::array<uint16_t, 256> to = {};
   };
   struct Level {
@@ -319,7 +321,7 @@ class MaskCache::ComplementWalk {
   const TrieAlphabets& alphabets_;
   std::vector<std::unique_ptr<Pair>> pairs_;
   absl::flat_hash_map<std::tuple<uint32_t, uint32_t, bool>, uint16_t> ids_;
-  bool fits_ = true, judged_ = false;
+  bool fits_ = true;
 };
 
 // The number of a pair that a byte leads to.
@@ -375,7 +377,6 @@ void MaskCache::ComplementWalk::Look(Pair* pair, ByteSet* inside) {
   Completion completion;
   const bool plain =
       Complete(terms_, included, static_cast<int>(excluded.size()), 0, &parts, &completion);
-  // Where the state excludes in no such way the walk would be of the whole trie.
   bool worth = plain;
   if (plain) {
     pair->rest = completion.length;
@@ -388,8 +389,7 @@ void MaskCache::ComplementWalk::Look(Pair* pair, ByteSet* inside) {
       worth &= (wanted.low | wanted.high) != 0 || terms_.term(c).min_length > pair->rest + kShort;
     }
   }
-  fits_ &= worth || pair->open || judged_;
-  judged_ = true;
+  pair->worth = worth || pair->open;
 }
 
 // Whether no text of X begins another, so that a text has X's in it in one way only.
@@ -477,6 +477,7 @@ bool MaskCache::ComplementWalk::Run(TermId narrow, TermId wide) {
   if (pairs_.empty()) return false;
   std::vector<Level> path = {{pairs_[0].get(), pairs_[0]->escaping}};
   if (!Make(path[0].at)) return false;
+  uint32_t idle = 0;
   for (int b = 0; b < 256; ++b) {
     const uint32_t top = vocab_.root_child(static_cast<uint8_t>(b));
     if (top == 0 || path[0].at->to[static_cast<size_t>(b)] == kSame) continue;
@@ -506,6 +507,8 @@ bool MaskCache::ComplementWalk::Run(TermId narrow, TermId wide) {
         i = node.end;
         continue;
       }
+      // With many such places the walk would be of the whole trie.
+      if (!at.worth && ++idle > kMostIdle) return false;
       if (path.size() <= node.depth) path.resize(node.depth + 1u);
       path[node.depth] = {&at, from.escaped || at.escaping};
       ++i;
