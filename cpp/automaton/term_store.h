@@ -263,8 +263,8 @@ class TermStore {
   // Takes the lock.
   std::optional<TermId> WithoutComplements(TermId id);
 
-  // A state of one kind whose beginning excludes texts: `before`, then any number of x (`loop`) that
-  // are none of `texts`, decoded, in any JSON spelling, then a quote, and what may follow.
+  // A state of one kind whose beginning excludes texts: `before`, then any number of x (`loop`)
+  // that are none of `texts`, decoded, in any JSON spelling, then a quote, and what may follow.
   struct Exclusion {
     TermId wider;  // without the exclusion
     TermId x, loop;

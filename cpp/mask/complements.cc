@@ -557,8 +557,8 @@ const Level1* MaskCache::FromComplement(TermId state) {
     }
   }
   if (wide.residual != nullptr) {
-    result.residual = Without(*wide.residual,
-                              [&](TokenId token) { return TestBit(refused.data(), token); });
+    result.residual =
+        Without(*wide.residual, [&](TokenId token) { return TestBit(refused.data(), token); });
   }
   std::vector<uint32_t> bits = BitsOf(wide.accepted);
   size_t count = 0;
