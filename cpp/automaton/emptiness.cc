@@ -380,6 +380,27 @@ std::optional<TermId> TermStore::CheckedWithoutBounds(TermId id) {
   return Vouched(id, length);
 }
 
+// `A & !E` from the lengths alone: where A's shortest text is shorter than all that is excluded, it
+// is one of the intersection, too. Nullopt where it is not so.
+std::optional<TermId> TermStore::CheckedByLength(TermId id) {
+  const Term& t = terms_[id.value];
+  if (t.kind != TermKind::kAnd) return std::nullopt;
+  const Term* included = nullptr;
+  uint64_t excluded = kMaxLength;
+  for (TermId c : t.children) {
+    const Term& part = terms_[c.value];
+    if (part.kind == TermKind::kNot) {
+      excluded = std::min(excluded, terms_[part.children[0].value].min_length);
+    } else if (included == nullptr) {
+      included = &part;
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (included == nullptr || included->min_length >= excluded) return std::nullopt;
+  return Vouched(id, included->min_length);
+}
+
 bool TermStore::NowMatches(TermId id) {
   uint8_t& known = known_[id.value];
   if (known != 0 && known != kTooFar) return false;
@@ -403,6 +424,7 @@ TermId TermStore::Checked(TermId id, uint64_t least) {
     return it->second == kEmptyLanguage ? Nothing() : id;
   }
   AtLeast(id, least);
+  if (const auto checked = CheckedByLength(id)) return *checked;
   // A question that comes up within another shares its budget.
   if (!building_ && searches_ == 0) search_left_ = limits_.max_regular_states;
   ++searches_;

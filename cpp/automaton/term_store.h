@@ -339,6 +339,7 @@ class TermStore {
   void AtLeast(TermId boolean, uint64_t length);  // notes that no text is shorter
   TermId Vouched(TermId boolean, uint64_t min_length);
   bool NowMatches(TermId id);  // notes that; false where the answer was known
+  std::optional<TermId> CheckedByLength(TermId id);
   std::optional<TermId> CheckedWithoutBounds(TermId id);
   uint8_t AskLoose(TermId loose);
   void AskWithoutCounts(TermId boolean);

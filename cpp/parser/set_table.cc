@@ -22,6 +22,7 @@
 #include <absl/types/span.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
 
@@ -34,6 +35,7 @@ namespace {
 // Steps after which values are taken to be able to become others.
 constexpr size_t kMostViableSteps = 4096;
 constexpr size_t kLinearSearch = 16;  // items up to which a linear search beats a hash set
+constexpr size_t kFewItems = 4;       // of a set whose edges are gone through side by side
 
 uint64_t PackItem(const Item& i) { return uint64_t{i.term.value} << 32 | i.ret.value; }
 
@@ -423,6 +425,10 @@ const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
   }
   // Bytes between two neighbouring ends of edges behave alike; pieces with the same moves are one
   // class.
+  if (items.size() <= kFewItems) {
+    ClassesOfFew(items, add);
+    return InternClasses(runs);
+  }
   ByteOverlay<uint64_t> overlay;
   for (uint32_t i = 0; i < items.size(); ++i) {
     for (const ByteEdge& e : terms_.ExpandLocked(items[i].term).bytes) {
@@ -434,6 +440,36 @@ const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
     add(lo, hi, classes.Of(moves));
   });
   return InternClasses(runs);
+}
+
+// Goes through the edges of all items side by side, from one piece to the next.
+template <class Add>
+void SetTable::ClassesOfFew(std::span<const Item> items, Add&& add) {
+  struct Cursor {
+    const ByteEdge *edge, *end;
+  };
+  Cursor cursors[kFewItems];
+  for (size_t i = 0; i < items.size(); ++i) {
+    const std::span<const ByteEdge> edges = terms_.ExpandLocked(items[i].term).bytes;
+    cursors[i] = {edges.data(), edges.data() + edges.size()};
+  }
+  Numbering<std::array<uint32_t, kFewItems>> classes;  // by where each item moves
+  for (int at = 0; at < 256;) {
+    std::array<uint32_t, kFewItems> moves{};
+    bool read = false;
+    int end = 256;
+    for (size_t i = 0; i < items.size(); ++i) {
+      Cursor& c = cursors[i];
+      if (c.edge != c.end && c.edge->hi < at) ++c.edge;
+      if (c.edge == c.end) continue;
+      const bool reads = c.edge->lo <= at;
+      end = std::min<int>(end, reads ? c.edge->hi + 1 : c.edge->lo);
+      if (reads) moves[i] = c.edge->to.value;
+      read |= reads;
+    }
+    if (read) add(static_cast<uint8_t>(at), static_cast<uint8_t>(end - 1), classes.Of(moves));
+    at = end;
+  }
 }
 
 SetId SetTable::StepUnchecked(SetId set, uint8_t byte) {

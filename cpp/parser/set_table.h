@@ -202,6 +202,8 @@ class SetTable {
   bool OnlySpells(const SetBody& body);
   std::string Fingerprint(SetId set) const;
   const ClassMap* Classes(std::span<const Item> items, bool each_byte);
+  template <class Add>
+  void ClassesOfFew(std::span<const Item> items, Add&& add);
   const ClassMap* InternClasses(std::span<const uint32_t> runs);
   void RestOfWaiters(SetId set);
 
