@@ -397,7 +397,10 @@ std::optional<TermId> TermStore::CheckedByLength(TermId id) {
       return std::nullopt;
     }
   }
-  if (included == nullptr || included->min_length >= excluded) return std::nullopt;
+  // Of an intersection within the part the length may be a bound.
+  if (included == nullptr || included->boolean || included->min_length >= excluded) {
+    return std::nullopt;
+  }
   return Vouched(id, included->min_length);
 }
 

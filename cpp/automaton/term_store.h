@@ -89,6 +89,18 @@ struct Expansion {
   int16_t spelling_byte = -1;
 };
 
+// The edge of `byte` among those of a state; null for none.
+inline const ByteEdge* FindEdge(std::span<const ByteEdge> edges, uint8_t byte) {
+  if (edges.size() > 8) {
+    const auto it = std::ranges::lower_bound(edges, byte, {}, &ByteEdge::hi);
+    return it != edges.end() && it->lo <= byte ? &*it : nullptr;
+  }
+  for (const ByteEdge& e : edges) {
+    if (byte <= e.hi) return byte >= e.lo ? &e : nullptr;
+  }
+  return nullptr;
+}
+
 struct Term {
   TermKind kind = TermKind::kNothing;
   bool nullable = false;

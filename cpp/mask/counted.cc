@@ -394,11 +394,10 @@ std::optional<bool> CountedWalk::RunOver(TermId loose, int64_t most, uint64_t sa
     const Place from = path[node.depth - 1u];
     StatePlace& before = walker.Of(from.state);
     walker.Need(&before);
-    const std::span<const ByteEdge> edges(before.edges, before.edges_end);
-    const auto edge = std::ranges::lower_bound(edges, node.byte, {}, &ByteEdge::hi);
+    const ByteEdge* edge = FindEdge({before.edges, before.edges_end}, node.byte);
     const uint32_t x = XAfter(from.x, node.byte);
     // Where the loop is left, in time, the two go on alike.
-    if (edge == edges.end() || node.byte < edge->lo || x == Slice::kRefused) {
+    if (edge == nullptr || x == Slice::kRefused) {
       i = node.end;
       continue;
     }

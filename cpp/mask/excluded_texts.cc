@@ -152,10 +152,8 @@ std::optional<std::vector<uint32_t>> MaskCache::FindExcluded(
     const std::string_view token = vocab_->bytes(vocab_->trie_tokens()[nodes[node].tokens]);
     TermId at = exclusion.loop;
     auto next = [&](char c) {
-      const auto byte = static_cast<uint8_t>(c);
-      const auto edges = terms_.Expand(at).bytes;
-      const auto it = std::ranges::lower_bound(edges, byte, {}, &ByteEdge::hi);
-      return it != edges.end() && it->lo <= byte ? it->to : TermStore::Nothing();
+      const ByteEdge* e = FindEdge(terms_.Expand(at).bytes, static_cast<uint8_t>(c));
+      return e != nullptr ? e->to : TermStore::Nothing();
     };
     for (size_t i = nodes[from].depth; i < length && at != TermStore::Nothing(); ++i) {
       at = next(token[i]);

@@ -77,8 +77,8 @@ bool MaskCache::FindRefused(TermId state, TermId wider, uint64_t same, size_t mo
   const auto narrow_edges = terms_.Expand(state).bytes;
   const auto wide_edges = terms_.Expand(wider).bytes;
   auto target = [](std::span<const ByteEdge> edges, int byte) {
-    const auto it = std::ranges::lower_bound(edges, byte, {}, &ByteEdge::hi);
-    return it != edges.end() && it->lo <= byte ? it->to : TermStore::Nothing();
+    const ByteEdge* e = FindEdge(edges, static_cast<uint8_t>(byte));
+    return e != nullptr ? e->to : TermStore::Nothing();
   };
   for (int b = 0; b < 256; ++b) {
     const uint32_t top = vocab_->root_child(static_cast<uint8_t>(b));

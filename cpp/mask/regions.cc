@@ -179,10 +179,8 @@ void Regions::LookAtLeads(TermStore& terms, uint64_t leads, WalkLoop* loop) {
     region.looked |= leads & ~(leads - 1);
     if (lead < 0xC2 || lead > 0xF4) break;
     const bool all = std::ranges::all_of(region.states, [&](TermId state) {
-      const auto edges = terms.Expand(state).bytes;
-      const auto e = std::ranges::lower_bound(edges, lead, {}, &ByteEdge::hi);
-      return e != edges.end() && e->lo <= lead &&
-             AllLead(terms, e->to, BytesAfter(lead), region.states);
+      const ByteEdge* e = FindEdge(terms.Expand(state).bytes, lead);
+      return e != nullptr && AllLead(terms, e->to, BytesAfter(lead), region.states);
     });
     if (!all) break;
     region.alphabet.AddLead(lead);

@@ -53,9 +53,8 @@ void AddAscii(TermStore& terms, TermId state, Alphabet* loop) {
 
 // Whether all characters that begin with `lead` lead from `state` to itself.
 bool LeadLoops(TermStore& terms, TermId state, uint8_t lead) {
-  const auto edges = terms.Expand(state).bytes;
-  const auto e = std::ranges::lower_bound(edges, lead, {}, &ByteEdge::hi);
-  return e != edges.end() && e->lo <= lead && AllLead(terms, e->to, BytesAfter(lead), {&state, 1});
+  const ByteEdge* e = FindEdge(terms.Expand(state).bytes, lead);
+  return e != nullptr && AllLead(terms, e->to, BytesAfter(lead), {&state, 1});
 }
 bool LeadLoops(SetTable& sets, SetId set, uint8_t lead) {
   const SetId next = sets.Step(set, lead);

@@ -132,17 +132,6 @@ class Numbering {
   absl::flat_hash_map<Key, size_t> by_hash_;
 };
 
-const ByteEdge* FindEdge(std::span<const ByteEdge> edges, uint8_t byte) {
-  if (edges.size() > 8) {
-    const auto it = std::ranges::lower_bound(edges, byte, {}, &ByteEdge::hi);
-    return it != edges.end() && it->lo <= byte ? &*it : nullptr;
-  }
-  for (const ByteEdge& e : edges) {
-    if (byte <= e.hi) return byte >= e.lo ? &e : nullptr;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 SetTable::SetTable(TermStore* terms) : terms_(*terms), captures_(terms), table_(1 << 11) {

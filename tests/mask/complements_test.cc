@@ -13,51 +13,38 @@ namespace {
 // Letters that the patterns below want, in runs of up to twelve; escapes, whole and cut; characters
 // of two to four bytes, whole and in pieces; quotes and what may follow them.
 std::vector<std::string> Tokens() {
-  std::vector<std::string> tokens;
-  for (int b = 0; b < 256; ++b) tokens.push_back(std::string(1, static_cast<char>(b)));
-  for (const char* text : {"\xC3\xA9",
-                           "a\xC3\xA9",
-                           "a\xC3",
-                           "\xE6\x97\xA5",
-                           "\xE6\x97",
-                           "\x97\xA5"
-                           "b",
-                           "\xF0\x9F\x99\x82",
-                           "\xF0\x9F",
-                           "\\n",
-                           "\\u0061",
-                           "\\u006",
-                           "61",
-                           "u0061",
-                           "\\u00",
-                           "6a",
-                           "a\\",
-                           "\\\"",
-                           "\",",
-                           "\"}",
-                           "a\",",
-                           "ab\",\"ab",
-                           "cab\"]",
-                           "ab\",\n  ab",
-                           "aaaaaaaaaaaaaaaa",
-                           "0123456789abcdef",
-                           "0123456789abcdef0123456789abcdef0123456789",
-                           "--------",
-                           "\\ud83d\\ude42",
-                           "\\ud83d",
-                           "word word "}) {
-    tokens.push_back(text);
-  }
-  std::mt19937 random(12);
-  const std::string letters = "aabbcdxyz01 -\"\\\xC3\xA9";
-  for (int i = 0; i < 4000; ++i) {
-    std::string token;
-    for (size_t n = 1 + random() % 12; n > 0; --n) token += letters[random() % letters.size()];
-    tokens.push_back(token);
-  }
-  std::ranges::sort(tokens);
-  tokens.erase(std::ranges::unique(tokens).begin(), tokens.end());
-  return tokens;
+  return ManyTokens({"\xC3\xA9",
+                     "a\xC3\xA9",
+                     "a\xC3",
+                     "\xE6\x97\xA5",
+                     "\xE6\x97",
+                     "\x97\xA5"
+                     "b",
+                     "\xF0\x9F\x99\x82",
+                     "\xF0\x9F",
+                     "\\n",
+                     "\\u0061",
+                     "\\u006",
+                     "61",
+                     "u0061",
+                     "\\u00",
+                     "6a",
+                     "a\\",
+                     "\\\"",
+                     "\",",
+                     "\"}",
+                     "a\",",
+                     "ab\",\"ab",
+                     "cab\"]",
+                     "ab\",\n  ab",
+                     "aaaaaaaaaaaaaaaa",
+                     "0123456789abcdef",
+                     "0123456789abcdef0123456789abcdef0123456789",
+                     "--------",
+                     "\\ud83d\\ude42",
+                     "\\ud83d",
+                     "word word "},
+                    12, "aabbcdxyz01 -\"\\\xC3\xA9", 4000, 12);
 }
 
 struct Maker {

@@ -15,49 +15,36 @@ namespace {
 // Words, digits, quotes and what may follow them, characters of two to four bytes whole and in
 // pieces, escapes, and runs.
 std::vector<std::string> Tokens() {
-  std::vector<std::string> tokens;
-  for (int b = 0; b < 256; ++b) tokens.push_back(std::string(1, static_cast<char>(b)));
-  for (const char* text : {"\xC3\xA9",
-                           "\xC3\xA9\xC3\xA9",
-                           "a\xC3\xA9",
-                           "a\xC3",
-                           "\xE6\x97\xA5",
-                           "\xE6\x97",
-                           "\x97\xA5",
-                           "\xF0\x9F\x99\x82",
-                           "\xF0\x9F",
-                           "x\xE6\x97\xA5y",
-                           "\\n",
-                           "\\u00e9",
-                           "\\u00",
-                           "e9",
-                           "a\\",
-                           "\\\"",
-                           "\",",
-                           "\"}",
-                           "a\",",
-                           "12\",\"",
-                           "ab\"]",
-                           "ab\",\n  ",
-                           "aaaaaaaaaaaaaaaa",
-                           "0123456789abcdef",
-                           "--------",
-                           "a b c d e f g h",
-                           " the",
-                           " a b",
-                           "word word "}) {
-    tokens.push_back(text);
-  }
-  std::mt19937 random(11);
-  const std::string letters = "abcdef0123 -\"\\,xyz\xC3\xA9";
-  for (int i = 0; i < 3000; ++i) {
-    std::string token;
-    for (size_t n = 1 + random() % 9; n > 0; --n) token += letters[random() % letters.size()];
-    tokens.push_back(token);
-  }
-  std::ranges::sort(tokens);
-  tokens.erase(std::ranges::unique(tokens).begin(), tokens.end());
-  return tokens;
+  return ManyTokens({"\xC3\xA9",
+                     "\xC3\xA9\xC3\xA9",
+                     "a\xC3\xA9",
+                     "a\xC3",
+                     "\xE6\x97\xA5",
+                     "\xE6\x97",
+                     "\x97\xA5",
+                     "\xF0\x9F\x99\x82",
+                     "\xF0\x9F",
+                     "x\xE6\x97\xA5y",
+                     "\\n",
+                     "\\u00e9",
+                     "\\u00",
+                     "e9",
+                     "a\\",
+                     "\\\"",
+                     "\",",
+                     "\"}",
+                     "a\",",
+                     "12\",\"",
+                     "ab\"]",
+                     "ab\",\n  ",
+                     "aaaaaaaaaaaaaaaa",
+                     "0123456789abcdef",
+                     "--------",
+                     "a b c d e f g h",
+                     " the",
+                     " a b",
+                     "word word "},
+                    11, "abcdef0123 -\"\\,xyz\xC3\xA9", 3000, 9);
 }
 
 struct Pattern {

@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <initializer_list>
 #include <memory>
+#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +28,23 @@ inline std::shared_ptr<const Vocab> MakeVocab(std::vector<std::string> tokens) {
   auto vocab = Vocab::Create(std::move(tokens), options);
   EXPECT_TRUE(vocab.ok()) << vocab.status().message();
   return *vocab;
+}
+
+// All single bytes, `texts`, and `count` random tokens of up to `longest` bytes of `letters`; each
+// once.
+inline std::vector<std::string> ManyTokens(std::initializer_list<const char*> texts, unsigned seed,
+                                           std::string_view letters, int count, size_t longest) {
+  std::vector<std::string> tokens(texts.begin(), texts.end());
+  for (int b = 0; b < 256; ++b) tokens.push_back(std::string(1, static_cast<char>(b)));
+  std::mt19937 random(seed);
+  for (int i = 0; i < count; ++i) {
+    std::string token;
+    for (size_t n = 1 + random() % longest; n > 0; --n) token += letters[random() % letters.size()];
+    tokens.push_back(token);
+  }
+  std::ranges::sort(tokens);
+  tokens.erase(std::ranges::unique(tokens).begin(), tokens.end());
+  return tokens;
 }
 
 class MaskWorld {
