@@ -527,58 +527,7 @@ const Level1* MaskCache::FromComplement(TermId state) {
   if (!known && !terms_.FindLoop(*wider).has_value()) return nullptr;
   ComplementWalk walk(*vocab_, &terms_);
   if (!walk.Run(state, *wider)) return nullptr;
-  const Level1& wide = OfState(*wider);
-  Level1 result = wide;
-  result.slice = result.others = nullptr;
-  result.reach = std::max(wide.reach, walk.reach);
-  result.completion = std::max(wide.completion, walk.completion);
-  result.others_reach = UINT64_MAX;
-  if (walk.refused.empty()) return Keep(result);
-  const auto nodes = vocab_->nodes();
-  std::vector<uint32_t> references;
-  for (uint32_t i : wide.references) {
-    const uint32_t first = nodes[i].tokens, last = nodes[nodes[i].end].tokens;
-    bool all = false;
-    for (const TokenRun& run : walk.refused) {
-      if (run.last <= first || last <= run.first) continue;
-      if (first < run.first || run.last < last) return nullptr;
-      all = true;
-    }
-    if (!all) references.push_back(i);
-  }
-  if (references.size() < wide.references.size()) {
-    std::lock_guard lock(mutex_);
-    result.references = memory_.Copy(std::span<const uint32_t>(references));
-  }
-  std::vector<uint32_t> refused(words_);
-  for (const TokenRun& run : walk.refused) {
-    for (TokenId t : vocab_->trie_tokens().subspan(run.first, run.last - run.first)) {
-      SetBit(refused.data(), t);
-    }
-  }
-  if (wide.residual != nullptr) {
-    result.residual =
-        Without(*wide.residual, [&](TokenId token) { return TestBit(refused.data(), token); });
-  }
-  std::vector<uint32_t> bits = BitsOf(wide.accepted);
-  size_t count = 0;
-  for (size_t w = 0; w < words_; ++w) {
-    bits[w] &= ~refused[w];
-    count += static_cast<size_t>(std::popcount(bits[w]));
-  }
-  result.accepted = {};
-  if (count > kMaxList) {
-    result.accepted.bitmap = bitmaps_.Intern(bits);
-  } else if (count > 0) {
-    std::vector<TokenId> list;
-    for (size_t w = 0; w < words_; ++w) {
-      for (uint32_t left = bits[w]; left != 0; left &= left - 1) {
-        list.push_back(static_cast<TokenId>(w * 32 + static_cast<size_t>(std::countr_zero(left))));
-      }
-    }
-    result.accepted.list = bitmaps_.List(list);
-  }
-  return Keep(result);
+  return Narrowed(OfState(*wider), walk.refused, walk.reach, walk.completion);
 }
 
 }  // namespace grammask::internal

@@ -5,74 +5,24 @@
 // quote. Tokens that such a state must refuse are those with an excluded text and the quote in
 // them: `id"`, `id":`. So each text is looked up in the trie of the vocabulary, with the byte
 // behind it, and no state in between is made. Texts may be spelled with escapes, which few tokens
-// do: these are listed once, by what they say.
+// do: these are listed once, by what they say (vocab/spelled_texts.h).
 //
 // What is left over of the tokens stays that of the wider state, which all keys of an object share,
 // with the refused tokens beside it (Level1::refused).
 //
 // Cost: 2 to 5 us for twenty names. Tests: tests/mask/mask_test.cc, tests/exhaustive.
-#include "mask/excluded_texts.h"
-
 #include <algorithm>
 #include <optional>
 
-#include "base/hex.h"
-#include "base/utf8.h"
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
+#include "vocab/find_node.h"
+#include "vocab/spelled_texts.h"
 
 namespace grammask::internal {
 namespace {
 
 constexpr size_t kMostMore = 8;  // bytes that a text takes more at the most to be none of some
-
-// The character of an escape at `at`, a backslash; moves past it. Nothing for anything else.
-std::optional<uint32_t> DecodeEscape(std::string_view text, size_t* at) {
-  auto unit = [&](size_t pos) -> std::optional<uint32_t> {
-    if (text.size() < pos + 6 || text[pos] != '\\' || text[pos + 1] != 'u') return std::nullopt;
-    uint32_t value = 0;
-    for (size_t i = pos + 2; i < pos + 6; ++i) {
-      const int digit = HexDigit(text[i]);
-      if (digit < 0) return std::nullopt;
-      value = value * 16 + static_cast<uint32_t>(digit);
-    }
-    return value;
-  };
-  if (text.size() < *at + 2) return std::nullopt;
-  static constexpr std::string_view kNames = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
-  if (const size_t i = kNames.find(text[*at + 1]); i != std::string_view::npos) {
-    *at += 2;
-    return static_cast<uint8_t>(kMeant[i]);
-  }
-  const auto first = unit(*at);
-  if (!first.has_value()) return std::nullopt;
-  *at += 6;
-  if (*first < 0xD800 || *first > 0xDFFF) return first;
-  const auto second = unit(*at);
-  if (*first > 0xDBFF || !second.has_value() || *second < 0xDC00 || *second > 0xDFFF) {
-    return std::nullopt;
-  }
-  *at += 6;
-  return 0x10000 + ((*first & 0x3FF) << 10) + (*second & 0x3FF);
-}
-
-// What the characters of a JSON string say; nothing where they are not whole characters of one.
-std::optional<std::string> Decode(std::string_view spelled) {
-  std::string text;
-  for (size_t i = 0; i < spelled.size();) {
-    const auto byte = static_cast<uint8_t>(spelled[i]);
-    if (byte == '\\') {
-      const auto c = DecodeEscape(spelled, &i);
-      if (!c.has_value()) return std::nullopt;
-      AppendUtf8(*c, &text);
-    } else {
-      if (byte < 0x20 || byte == '"') return std::nullopt;
-      text += spelled[i++];
-    }
-  }
-  if (FindInvalidUtf8(text).has_value()) return std::nullopt;
-  return text;
-}
 
 bool IsPlain(std::string_view text) {
   return std::ranges::all_of(
@@ -80,50 +30,6 @@ bool IsPlain(std::string_view text) {
 }
 
 }  // namespace
-
-uint32_t FindNode(const Vocab& vocab, uint32_t from, std::string_view text) {
-  const auto nodes = vocab.nodes();
-  for (const char c : text) {
-    const auto byte = static_cast<uint8_t>(c);
-    if (const uint32_t* children = vocab.alphabets().children(from)) {
-      from = children[byte];
-    } else {
-      uint32_t child = from + 1;
-      while (child < nodes[from].end && nodes[child].byte < byte) child = nodes[child].end;
-      from = child < nodes[from].end && nodes[child].byte == byte ? child : 0;
-    }
-    if (from == 0) return 0;
-  }
-  return from;
-}
-
-std::vector<SpelledText> FindSpelledTexts(const Vocab& vocab, uint32_t from) {
-  const auto nodes = vocab.nodes();
-  const TrieAlphabets& alphabets = vocab.alphabets();
-  std::vector<SpelledText> found;
-  std::string path;                     // from `from`
-  std::vector<bool> escaped = {false};  // whether there is a backslash in it, by length
-  for (uint32_t i = from + 1; i < nodes[from].end;) {
-    const auto length = static_cast<size_t>(nodes[i].depth - nodes[from].depth);
-    path.resize(length - 1);
-    escaped.resize(length);
-    path += static_cast<char>(nodes[i].byte);
-    const bool escapes = escaped.back() || nodes[i].byte == '\\';
-    if (nodes[i].byte == '"' && escaped.back()) {
-      if (auto text = Decode(std::string_view(path).substr(0, length - 1))) {
-        found.push_back({*std::move(text), i});
-        i = nodes[i].end;
-        continue;
-      }
-    }
-    escaped.push_back(escapes);
-    const Alphabet& below = alphabets.below(i);
-    const bool may = below.Contains('"') && (escapes || below.Contains('\\'));
-    i = may ? i + 1 : nodes[i].end;
-  }
-  std::ranges::sort(found);
-  return found;
-}
 
 const std::vector<SpelledText>& MaskCache::SpelledTexts(uint32_t from) {
   std::lock_guard lock(mutex_);

@@ -31,12 +31,12 @@
 #include "base/byte_codec.h"
 #include "mask/bitmap_store.h"
 #include "mask/counted.h"
-#include "mask/excluded_texts.h"
 #include "mask/slice.h"
 #include "mask/slice_store.h"
 #include "mask/token_trie.h"
 #include "mask/trie_walk.h"
 #include "parser/set_table.h"
+#include "vocab/spelled_texts.h"
 #include "vocab/vocab.h"
 
 namespace grammask::internal {
@@ -140,6 +140,8 @@ class MaskCache {
   std::shared_ptr<const CountedTokens> TokensOf(TermId state, const TermStore::Counted& counted);
   const Level1* FromLoose(TermId state, const TermStore::Loosened& loosened);
   const Level1* FromWider(TermId state, TermId wider, uint64_t same, size_t most);
+  const Level1* Narrowed(const Level1& wide, std::span<const TokenRun> refused, uint64_t reach,
+                         uint64_t completion);
   const Level1* FromExclusion(TermId state);
   std::optional<std::vector<uint32_t>> FindExcluded(const TermStore::Exclusion& exclusion);
   const std::vector<SpelledText>& SpelledTexts(uint32_t from);

@@ -131,31 +131,49 @@ const Level1* MaskCache::FromWider(TermId state, TermId wider, uint64_t same, si
     found = FindRefused(state, wider, same, most, &runs, &reach, &completion);
   }
   if (!*found) return nullptr;
-  const Level1& wide = OfState(wider);
-  const auto nodes = vocab_->nodes();
-  for (uint32_t i : wide.references) {
-    if (std::ranges::any_of(runs, [&](const TokenRun& run) {
-          return run.first < nodes[nodes[i].end].tokens && nodes[i].tokens < run.last;
-        })) {
-      return nullptr;
-    }
-  }
+  return Narrowed(OfState(wider), runs, reach, completion);
+}
+
+// The mask `wide` without some tokens, which leave the state they are refused in by nothing else;
+// `reach` and `completion`: of the state where it was walked. What was not walked is complete where
+// it is in the wider state: so short is all of it. Null where such tokens are some of a reference.
+const Level1* MaskCache::Narrowed(const Level1& wide, std::span<const TokenRun> refused,
+                                  uint64_t reach, uint64_t completion) {
   Level1 result = wide;
-  std::vector<TokenId> refused;
-  for (const TokenRun& run : runs) {
-    const auto tokens = vocab_->trie_tokens().subspan(run.first, run.last - run.first);
-    refused.insert(refused.end(), tokens.begin(), tokens.end());
-  }
-  if (!refused.empty()) {
-    std::ranges::sort(refused);
-    auto is_refused = [&](TokenId t) { return std::ranges::binary_search(refused, t); };
-    if (wide.residual != nullptr) result.residual = Without(*wide.residual, is_refused);
-    result.accepted = Without(wide.accepted, refused);
-  }
+  result.slice = result.others = nullptr;
   result.reach = std::max(wide.reach, reach);
-  // What was not walked is complete where it is in the wider state: so short is all of it.
   result.completion = std::max(wide.completion, completion);
   result.others_reach = UINT64_MAX;
+  if (refused.empty()) return Keep(result);
+  const auto nodes = vocab_->nodes();
+  std::vector<uint32_t> references;
+  for (uint32_t i : wide.references) {
+    const uint32_t first = nodes[i].tokens, last = nodes[nodes[i].end].tokens;
+    bool all = false;
+    for (const TokenRun& run : refused) {
+      if (run.last <= first || last <= run.first) continue;
+      if (first < run.first || run.last < last) return nullptr;
+      all = true;
+    }
+    if (!all) references.push_back(i);
+  }
+  if (references.size() < wide.references.size()) {
+    std::lock_guard lock(mutex_);
+    result.references = memory_.Copy(std::span<const uint32_t>(references));
+  }
+  std::vector<uint32_t> out(words_);
+  for (const TokenRun& run : refused) {
+    for (TokenId t : vocab_->trie_tokens().subspan(run.first, run.last - run.first)) {
+      SetBit(out.data(), t);
+    }
+  }
+  if (wide.residual != nullptr) {
+    result.residual =
+        Without(*wide.residual, [&](TokenId token) { return TestBit(out.data(), token); });
+  }
+  std::vector<uint32_t> bits = BitsOf(wide.accepted);
+  for (size_t w = 0; w < words_; ++w) bits[w] &= ~out[w];
+  result.accepted = {bitmaps_.Intern(bits), {}};
   return Keep(result);
 }
 

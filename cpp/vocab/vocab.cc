@@ -16,6 +16,7 @@
 
 #include "vocab/decode.h"
 #include "vocab/digest.h"
+#include "vocab/find_node.h"
 #include "vocab/special_tokens.h"
 
 namespace grammask::internal {
@@ -230,16 +231,8 @@ std::optional<TokenId> Vocab::FindToken(std::string_view text) const {
 }
 
 std::optional<TokenId> Vocab::FindTextToken(std::string_view bytes) const {
-  uint32_t node = root_child(static_cast<uint8_t>(bytes[0]));
+  const uint32_t node = FindNode(*this, 0, bytes);
   if (node == 0) return std::nullopt;
-  for (char c : bytes.substr(1)) {
-    uint8_t byte = static_cast<uint8_t>(c);
-    uint32_t end = nodes()[node].end;
-    uint32_t child = node + 1;
-    while (child < end && nodes()[child].byte < byte) child = nodes()[child].end;
-    if (child >= end || nodes()[child].byte != byte) return std::nullopt;
-    node = child;
-  }
   // A node's own tokens ascend, so the first is the lowest.
   uint32_t first = nodes()[node].tokens;
   if (first == nodes()[node + 1].tokens) return std::nullopt;

@@ -23,6 +23,15 @@ TermId Build(const std::string& ebnf, TermStore* store) {
   return *root;
 }
 
+// Writes a term; its number among those written.
+std::optional<uint32_t> Write(TermId root, TermStore* store, ByteWriter* bytes) {
+  std::lock_guard lock(store->mutex());
+  TermWriter writer(store);
+  const std::optional<uint32_t> number = writer.Add(root);
+  bytes->Bytes(writer.bytes());
+  return number;
+}
+
 StatusOr<std::vector<TermId>> Read(const ByteWriter& bytes, TermStore* store,
                                    bool trusted = false) {
   const SavedPart part{bytes.bytes(), 0};
@@ -43,14 +52,8 @@ void ExpectRoundTrip(const std::string& ebnf, bool trusted) {
   SCOPED_TRACE(ebnf);
   TermStore from(Limits{}, 16), to(Limits{}, 16);
   const TermId root = Build(ebnf, &from);
-  std::optional<uint32_t> number;
   ByteWriter bytes;
-  {
-    std::lock_guard lock(from.mutex());
-    TermWriter writer(&from);
-    number = writer.Add(root);
-    bytes.Bytes(writer.bytes());
-  }
+  const std::optional<uint32_t> number = Write(root, &from, &bytes);
   ASSERT_TRUE(number.has_value());
   const auto read = Read(bytes, &to, trusted);
   ASSERT_TRUE(read.ok()) << read.status().message();
@@ -90,13 +93,7 @@ TEST(SavedTerms, ARecursiveGroupIsTheBuilders) {
   const TermId root = Build(ebnf, &from);
   const TermId built = Build(ebnf, &to);
   ByteWriter bytes;
-  std::optional<uint32_t> number;
-  {
-    std::lock_guard lock(from.mutex());
-    TermWriter writer(&from);
-    number = writer.Add(root);
-    bytes.Bytes(writer.bytes());
-  }
+  const std::optional<uint32_t> number = Write(root, &from, &bytes);
   EXPECT_EQ((*Read(bytes, &to))[*number], built);
 }
 
@@ -268,13 +265,7 @@ TEST(SavedTerms, AnUndecidedIntersectionInALazyBodyIsTakenForOne) {
       "\"z\" [0-9]{7,}",
       &from);
   ByteWriter bytes;
-  std::optional<uint32_t> number;
-  {
-    std::lock_guard lock(from.mutex());
-    TermWriter writer(&from);
-    number = writer.Add(root);
-    bytes.Bytes(writer.bytes());
-  }
+  const std::optional<uint32_t> number = Write(root, &from, &bytes);
   const auto read = Read(bytes, &to);
   ASSERT_TRUE(read.ok()) << read.status().message();
   ASSERT_EQ(to.Expand((*read)[*number]).calls.size(), 1u);

@@ -1,10 +1,9 @@
 // Where a trie of tokens spells a JSON string's text in another way than plainly.
-#ifndef GRAMMASK_MASK_EXCLUDED_TEXTS_H_
-#define GRAMMASK_MASK_EXCLUDED_TEXTS_H_
+#ifndef GRAMMASK_VOCAB_SPELLED_TEXTS_H_
+#define GRAMMASK_VOCAB_SPELLED_TEXTS_H_
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "vocab/vocab.h"
@@ -21,9 +20,6 @@ struct SpelledText {
 // Those below `from`, ascending by text. Looks only at nodes above which such may be.
 std::vector<SpelledText> FindSpelledTexts(const Vocab& vocab, uint32_t from);
 
-// The node below `from` by `text`; 0 where there is none.
-uint32_t FindNode(const Vocab& vocab, uint32_t from, std::string_view text);
-
 }  // namespace grammask::internal
 
-#endif  // GRAMMASK_MASK_EXCLUDED_TEXTS_H_
+#endif  // GRAMMASK_VOCAB_SPELLED_TEXTS_H_
