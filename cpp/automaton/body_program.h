@@ -5,6 +5,10 @@
 //   kSequence           count parts, one after another
 //   kChoice             count alternatives
 //   kRepeat             what, least (two words, the low one first), most (two words)
+//   kMembers            a Record (ast.h) of count members: its ten nodes, the values, which members
+//                       are required, where each key ends, the keys, and whether it may be empty
+// Of a large record a part is a procedure of its own:
+//   kCall               count: a RecordPart; the record's procedure, the first member
 // A term is kLocalTerm plus the number of an earlier step, or the id of a term of the store.
 //
 // A body of a saved grammar is kept as it stands in the file, unread (saved_bodies_reader.cc):
@@ -28,9 +32,23 @@ inline constexpr uint32_t StepWord(TermKind kind, size_t count) {
   return static_cast<uint32_t>(kind) | static_cast<uint32_t>(count) << 4;
 }
 
+// What a procedure does that is part of a large record's.
+enum class RecordPart : uint8_t {
+  kFirsts,  // a member that may be the first of all, and what follows
+  kRest,    // what follows another member
+};
+
 inline bool IsSavedBody(std::span<const uint32_t> program) {
   return !program.empty() && (program[0] & 0xF) == static_cast<uint32_t>(TermKind::kNothing);
 }
+
+// The term of a record as it stands in `words`, behind the step's first word, with its terms, local
+// ones too, in `terms`. `proc` is the procedure whose body it is. The store's lock must be held.
+TermId MakeRecord(std::span<const TermId> terms, std::span<const uint32_t> words, ProcId proc,
+                  TermStore* store);
+// The term of a part of the record that `proc` is, which was told apart by MakeRecord.
+TermId MakeRecordPart(RecordPart part, size_t first, std::span<const TermId> terms,
+                      std::span<const uint32_t> words, ProcId proc, TermStore* store);
 
 // The term that a saved body makes, or, where it is not what the file promises, one that is. The
 // store's lock must be held.

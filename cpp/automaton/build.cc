@@ -172,6 +172,9 @@ class TermBuilder {
       case NodeKind::kMembers:
         n.wide_loop = true;
         break;
+      case NodeKind::kRecord:
+        n.size = kMaxInlineSize + 1;
+        break;
       case NodeKind::kRule:
         n.size = rules_[stored.size].size;
         n.wide_loop = rules_[stored.size].wide_loop;
@@ -238,6 +241,13 @@ class TermBuilder {
         return s_.Tokens(*v.tokens);
       case NodeKind::kMembers:
         return MakeMembers(v);
+      case NodeKind::kRecord: {
+        program_.clear();
+        const uint64_t length = RecordLength(v);
+        if (length >= kMaxLength) return TermStore::Nothing();
+        WriteRecord(v, [&](NodeId child) { return ChildTerm(child).value; });
+        return s_.Call(s_.LazyProc(program_, length));
+      }
       case NodeKind::kChoice:
       case NodeKind::kAnd: {
         absl::InlinedVector<TermId, 16> parts;
@@ -384,6 +394,8 @@ class TermBuilder {
       }
       case NodeKind::kMembers:
         return MembersLength(g_.node(id));
+      case NodeKind::kRecord:
+        return RecordLength(g_.node(id));
       default:
         return kMaxLength;  // regular ones have theirs already
     }
@@ -396,6 +408,31 @@ class TermBuilder {
     }
     return ListLength(members, at(v.children[0]).length, at(v.children[1]).length, v.members.min(),
                       v.members.max(), v.members.conditions());
+  }
+
+  uint64_t RecordLength(const NodeView& v) {
+    const RecordView& record = v.record;
+    auto length = [&](size_t child) { return at(v.children[child]).length; };
+    const uint64_t end = length(1), quote = length(2), comma_quote = length(4);
+    const uint64_t around = Add(length(5), length(7));
+    uint64_t required = 0, least = kMaxLength;  // members but for what comes before each
+    bool any = false;
+    for (size_t i = 0; i < record.size(); ++i) {
+      const uint64_t value = length(RecordView::kFixed + i);
+      if (!record.required(i) && (any || value >= kMaxLength)) continue;
+      const uint64_t member =
+          Add(Add(value, around), TermStore::ShortestSpelling(record.key(i), true));
+      if (record.required(i)) {
+        required = Add(required, any ? Add(comma_quote, member) : member);
+        any = true;
+      } else {
+        least = std::min(least, member);
+      }
+    }
+    // The shortest key of a member that has no name is the empty one.
+    least = std::min(least, Add(Add(quote, length(6)), Add(length(9), length(7))));
+    const uint64_t content = record.may_be_empty() ? 0 : Add(quote, any ? required : least);
+    return Add(Add(length(0), end), content);
   }
 
   // Least shortest texts: one visit to every node without a term, callees first, and passes over
@@ -613,7 +650,8 @@ class TermBuilder {
       }
     }
     const bool small = !at(body).wide_loop && at(body).size <= kMaxInlineSize;
-    if (!small && rule != g_.root() && at(body).term == kUnset && WriteProgram(rule, below)) {
+    const bool may_wait = rule != g_.root() || stored_.stored(body).kind == NodeKind::kRecord;
+    if (!small && may_wait && at(body).term == kUnset && WriteProgram(rule, below)) {
       r.proc = s_.LazyProc(program_, r.length);
       r.term = s_.Call(r.proc);
       return;
@@ -673,6 +711,14 @@ class TermBuilder {
           }
           break;
         }
+        case NodeKind::kRecord:
+          if (NodeId(i) != g_.rule_body(rule)) return false;  // the last step
+          WriteRecord(g_.node(NodeId(i)), [&](NodeId child) {
+            const Node& c = at(child);
+            const bool local = c.term == kUnset && c.program == rule.value + 1;
+            return local ? c.step | kLocalTerm : ChildTerm(child).value;
+          });
+          break;
         default:
           return false;
       }
@@ -681,6 +727,16 @@ class TermBuilder {
     }
     // A long literal, or what is part of other bodies too, has a term of its own.
     return at(g_.rule_body(rule)).program == rule.value + 1;
+  }
+
+  // The step of a record; `reference` gives the word of a child.
+  template <class Reference>
+  void WriteRecord(const NodeView& v, const Reference& reference) {
+    const RecordView& record = v.record;
+    program_.push_back(StepWord(TermKind::kMembers, record.size()));
+    for (NodeId child : v.children) program_.push_back(reference(child));
+    const std::span<const uint32_t> words = record.words();
+    program_.insert(program_.end(), words.begin(), words.end());
   }
 
   bool WriteReferences(std::span<const NodeId> children, RuleId rule) {
@@ -721,6 +777,10 @@ class TermBuilder {
       bool& in_cycle = nodes_[i].in_cycle;
       in_cycle = node.kind == NodeKind::kRule && rules_[node.size].on_stack;
       for (NodeId c : stored_.Children(NodeId(i))) in_cycle |= at(c).in_cycle;
+      if (in_cycle && node.kind == NodeKind::kRecord) {
+        failed_ = Status(StatusCode::kInternal, "a record is part of itself");
+        in_cycle = false;
+      }
       if (in_cycle) {
         nodes_[i].step = static_cast<uint32_t>(cyclic.size());
         cyclic.push_back(i);

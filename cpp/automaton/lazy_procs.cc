@@ -11,6 +11,7 @@
 
 #include "automaton/body_program.h"
 #include "base/mix.h"
+#include "grammar/ast.h"
 
 namespace grammask::internal {
 
@@ -34,6 +35,20 @@ TermId TermStore::MakeBody(ProcId proc) {
     SetBody(proc, body);
     return body;
   }
+  if ((program[0] & 0xF) == static_cast<uint32_t>(TermKind::kCall)) {
+    const auto part = static_cast<RecordPart>(program[0] >> 4);
+    const ProcId whole(program[1]);
+    const TermId body = RunProgram(procs_[whole.value].program, whole, {{part, program[2]}});
+    SetBody(proc, body);
+    return body;
+  }
+  const TermId body = RunProgram(program, proc, {});
+  SetBody(proc, body);
+  return body;
+}
+
+TermId TermStore::RunProgram(std::span<const uint32_t> program, ProcId proc,
+                             std::optional<std::pair<RecordPart, size_t>> part) {
   std::vector<TermId> made, parts;
   auto term = [&](uint32_t word) {
     return (word & kLocalTerm) != 0 ? made[word & ~kLocalTerm] : TermId(word);
@@ -76,6 +91,16 @@ TermId TermStore::MakeBody(ProcId proc) {
         result = Choice(parts);
         at += count;
         break;
+      case TermKind::kMembers: {  // the last step
+        parts.clear();
+        for (size_t i = 0; i < RecordView::kFixed + count; ++i) {
+          parts.push_back(term(program[at + i]));
+        }
+        const auto words = program.subspan(at);
+        return part.has_value()
+                   ? MakeRecordPart(part->first, part->second, parts, words, proc, this)
+                   : MakeRecord(parts, words, proc, this);
+      }
       default:  // kRepeat
         result = Repeat(term(program[at]), count64(at + 1), count64(at + 3));
         at += 5;
@@ -83,7 +108,6 @@ TermId TermStore::MakeBody(ProcId proc) {
     }
     made.push_back(result);
   }
-  SetBody(proc, made.back());
   return made.back();
 }
 

@@ -137,6 +137,7 @@ struct Proc {
 
 inline constexpr uint64_t kMaxLength = uint64_t{1} << 60;
 
+enum class RecordPart : uint8_t;
 class MemberTable;
 class WordTable;
 struct MemberSpec;
@@ -334,6 +335,9 @@ class TermStore {
 
   TermId Intern(const Key& key);
   TermId MakeBody(ProcId proc);
+  // What the program of `proc` makes: its body, or such a part of the record that it ends in.
+  TermId RunProgram(std::span<const uint32_t> program, ProcId proc,
+                    std::optional<std::pair<RecordPart, size_t>> part);
   TermId MembersTerm(uint32_t state, int64_t phase);
   TermId WordsTerm(int64_t a, int64_t b);
   bool Endless(TermId id) const;

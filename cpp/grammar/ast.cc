@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "base/utf8.h"
 #include "grammar/node_store.h"
+#include "grammar/record.h"
 #include "grammar/simplify.h"
 
 namespace grammask::internal {
@@ -57,8 +58,10 @@ struct Grammar::Data {
   NodeStorage storage;
   std::vector<RuleData> rules;
   RuleId root;
+  bool has_records = false;
 };
 
+bool Grammar::has_records() const { return data_->has_records; }
 RuleId Grammar::root() const { return data_->root; }
 size_t Grammar::rule_count() const { return data_->rules.size(); }
 size_t Grammar::node_count() const { return data_->storage.size(); }
@@ -138,6 +141,9 @@ NodeId GrammarBuilder::Tokens(TokenSet tokens) { return impl_->nodes.Tokens(std:
 NodeId GrammarBuilder::Members(const internal::Members& members) {
   return impl_->nodes.Members(members);
 }
+NodeId GrammarBuilder::Record(const internal::Record& record) {
+  return impl_->nodes.Record(record);
+}
 NodeView GrammarBuilder::node(NodeId id) const { return impl_->nodes.view(id); }
 
 RuleId GrammarBuilder::AddRule(std::string_view name) {
@@ -165,9 +171,13 @@ void GrammarBuilder::SetBody(RuleId rule, NodeId body) {
 }
 
 bool GrammarBuilder::HasBody(RuleId rule) const { return impl_->rules[rule.value].has_body; }
+void GrammarBuilder::ClearBody(RuleId rule) { impl_->rules[rule.value].has_body = false; }
+NodeId GrammarBuilder::body(RuleId rule) const { return impl_->rules[rule.value].body; }
+size_t GrammarBuilder::rule_count() const { return impl_->rules.size(); }
+size_t GrammarBuilder::node_count() const { return impl_->nodes.storage().size(); }
 
 std::vector<NodeId> GrammarBuilder::ImportNodes(const Grammar& grammar,
-                                                std::span<const RuleId> rule_map) {
+                                                std::span<const RuleId> rule_map, bool expand) {
   std::vector<NodeId> node_map;
   node_map.reserve(grammar.node_count());
   std::vector<NodeId> mapped;
@@ -184,7 +194,12 @@ std::vector<NodeId> GrammarBuilder::ImportNodes(const Grammar& grammar,
     } else if (auto children = grammar.data_->storage.Children(NodeId(n)); !children.empty()) {
       mapped.clear();
       for (NodeId child : children) mapped.push_back(node_map[child.value]);
-      if (node.kind == NodeKind::kMembers) {
+      if (node.kind == NodeKind::kRecord && expand) {
+        const RecordView view = grammar.data_->storage.View(NodeId(n)).record;
+        node_map.push_back(ExpandRecord(this, RecordOf(mapped, view)));
+        continue;
+      }
+      if (node.kind == NodeKind::kMembers || node.kind == NodeKind::kRecord) {
         const auto* words = static_cast<const NodeId*>(source.data);
         mapped.insert(mapped.end(), words + children.size(), words + source.size);
       }
@@ -204,13 +219,13 @@ NodeId GrammarBuilder::ImportBody(const Grammar& grammar) {
   return ImportNodes(grammar, {})[grammar.rule_body(grammar.root()).value];
 }
 
-RuleId GrammarBuilder::Import(const Grammar& grammar) {
+RuleId GrammarBuilder::Import(const Grammar& grammar, bool expand) {
   std::vector<RuleId> rule_map;
   rule_map.reserve(grammar.rule_count());
   for (uint32_t r = 0; r < grammar.rule_count(); ++r) {
     rule_map.push_back(AddRule(grammar.rule_name(RuleId(r))));
   }
-  const std::vector<NodeId> node_map = ImportNodes(grammar, rule_map);
+  const std::vector<NodeId> node_map = ImportNodes(grammar, rule_map, expand);
   for (uint32_t r = 0; r < grammar.rule_count(); ++r) {
     SetBody(rule_map[r], node_map[grammar.rule_body(RuleId(r)).value]);
   }
@@ -273,7 +288,9 @@ StatusOr<Grammar> GrammarBuilder::Finish(RuleId root) {
   std::vector<NodeId> node_map(storage.size());
   for (uint32_t n = 0; n < storage.size(); ++n) {
     if (node_used[n] == 0) continue;
-    node_map[n] = data->storage.AppendMapped(storage.stored(NodeId(n)), node_map, rule_map);
+    const StoredNode& node = storage.stored(NodeId(n));
+    data->has_records |= node.kind == NodeKind::kRecord;
+    node_map[n] = data->storage.AppendMapped(node, node_map, rule_map);
   }
   for (RuleData& rule : data->rules) rule.body = node_map[rule.body.value];
   data->root = rule_map[root.value];

@@ -40,6 +40,7 @@ enum class NodeKind : uint8_t {
   kMultiple,   // digits (dots among them are skipped) that read as a multiple: see Multiple
   kTokens,     // one token by its id, special tokens included: see TokenSet
   kMembers,    // members in any order, separated, with conditions on all of them: see Members
+  kRecord,     // members of a JSON object in one order, and others after them: see Record
 };
 
 // kMultiple: let D be the number that all the digits spell together (0 for none); matches when
@@ -108,12 +109,61 @@ class MembersView {
   uint32_t count_ = 0;
 };
 
+// kRecord: a JSON object whose named members stand in their order, each that is not required may be
+// left out, and others may follow. The short form of what ExpandRecord (record.h) writes out:
+//   open (end | member (comma member)* end)    with member ::= quote key quote_colon value after
+// so that an object takes one node, and its states are made when a text gets there.
+struct Record {
+  NodeId open, end, quote, comma, comma_quote, quote_colon, colon, after;
+  // The text of a key that is none of the named ones, without its quotes, if it were not for
+  // these, and the value of such a member; Nothing where there are none.
+  NodeId any_key, other;
+  bool may_be_empty = true;
+  struct Member {
+    std::string_view key;  // UTF-8, not empty
+    NodeId value;          // Nothing: no such member, but others must not have its name either
+    bool required = false;
+  };
+  std::vector<Member> members;
+};
+// The same as stored: the nodes above are children[0..9], the values follow. Of other kinds:
+// nothing.
+class RecordView {
+ public:
+  static constexpr size_t kFixed = 10;  // children before the values
+  RecordView() = default;
+  // `words`: after the children, whether each member is required, where its key ends, the keys, and
+  // whether there may be no member (EncodeRecord).
+  RecordView(const uint32_t* words, uint32_t members) : words_(words), members_(members) {}
+
+  size_t size() const { return members_; }
+  bool required(size_t i) const { return words_[i] != 0; }
+  std::string_view key(size_t i) const {
+    const uint32_t begin = i == 0 ? 0 : words_[members_ + i - 1];
+    return keys().substr(begin, words_[members_ + i] - begin);
+  }
+  // All keys, one after another.
+  std::string_view keys() const {
+    return {reinterpret_cast<const char*>(words_ + 2 * members_),
+            members_ == 0 ? 0 : words_[2 * members_ - 1]};
+  }
+  bool may_be_empty() const { return words_[2 * members_ + (keys().size() + 3) / 4] != 0; }
+  // All that it is read from.
+  std::span<const uint32_t> words() const {
+    return {words_, 2 * members_ + (keys().size() + 3) / 4 + 1};
+  }
+
+ private:
+  const uint32_t* words_ = nullptr;
+  uint32_t members_ = 0;
+};
+
 // One node, as a view into its Grammar. Only the fields of its kind have a meaning.
 struct NodeView {
   NodeKind kind;
   bool regular;                      // no kRule and no kTokens below
   std::span<const NodeId> children;  // kSequence kChoice kRepeat(1) kAnd kNot(1)
-                                     // kMembers: separator, end, members
+                                     // kMembers: separator, end, members; kRecord: see there
   std::string_view text;             // kBytes kJsonText
   const ByteSet* bytes;              // kByteClass
   const CodePointSet* characters;    // kClass kJsonClass
@@ -122,6 +172,7 @@ struct NodeView {
   Multiple multiple;                 // kMultiple
   const TokenSet* tokens;            // kTokens
   MembersView members;               // kMembers
+  RecordView record;                 // kRecord
 };
 
 class NodeStorage;
@@ -136,6 +187,7 @@ class Grammar {
   NodeView node(NodeId id) const;
   const NodeStorage& nodes() const;  // node_store.h: the same, for passes over all of them
   size_t memory_bytes() const;
+  bool has_records() const;  // whether a node is a kRecord
 
   // The grammar as EBNF that ParseEbnf reads back as an equal grammar: one line a rule, the root
   // rule first and named "root".
@@ -187,6 +239,9 @@ class GrammarBuilder {
   // Members that match nothing are left out; Nothing() when a required one does, or when the
   // counts cannot be met.
   NodeId Members(const internal::Members& members);
+  // Nothing() when a required member matches nothing. For grammars that go to the automaton; no
+  // rule that the record reaches may reach the record (see CutCycles in record.h).
+  NodeId Record(const internal::Record& record);
 
   // Reads back what was built so far.
   NodeView node(NodeId id) const;
@@ -195,9 +250,15 @@ class GrammarBuilder {
   RuleId AddRule(std::string_view name);
   void SetBody(RuleId rule, NodeId body);  // once for each rule
   bool HasBody(RuleId rule) const;
+  // Takes a rule's body back, so that it can be set again.
+  void ClearBody(RuleId rule);
+  NodeId body(RuleId rule) const;  // of a rule that has one
+  size_t rule_count() const;
+  size_t node_count() const;
 
-  // Everything of `grammar`, copied into this builder as new rules; returns its root.
-  RuleId Import(const Grammar& grammar);
+  // Everything of `grammar`, copied into this builder as new rules; returns its root. Records are
+  // written out where `expand` says so.
+  RuleId Import(const Grammar& grammar, bool expand = false);
   // The body of the only rule of `grammar`, which must be regular, copied into this builder.
   NodeId ImportBody(const Grammar& grammar);
 
@@ -208,7 +269,8 @@ class GrammarBuilder {
  private:
   struct Impl;
   // The nodes of `grammar`, children first, with its rules replaced; their ids here, by node.
-  std::vector<NodeId> ImportNodes(const Grammar& grammar, std::span<const RuleId> rule_map);
+  std::vector<NodeId> ImportNodes(const Grammar& grammar, std::span<const RuleId> rule_map,
+                                  bool expand = false);
   std::unique_ptr<Impl> impl_;
 };
 

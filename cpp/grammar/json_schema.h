@@ -30,6 +30,8 @@ struct JsonSchemaOptions {
   // Formats of the caller's own: name to an ECMA-262 regular expression for the whole string. They
   // take precedence over the built-in ones.
   std::map<std::string, std::string> formats;
+  // Objects in their short form (kRecord) where they have one: for BuildTerms.
+  bool records = false;
 };
 
 // Reads `schema` (JSON text), normalises it and emits a grammar. Errors: kInvalidArgument (not

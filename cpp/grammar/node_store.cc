@@ -43,6 +43,7 @@ constexpr uint8_t UnitBytes(NodeKind kind) {
     case NodeKind::kAnd:
     case NodeKind::kNot:
     case NodeKind::kMembers:
+    case NodeKind::kRecord:
       return sizeof(NodeId);
     case NodeKind::kByteClass:
     case NodeKind::kClass:
@@ -58,12 +59,12 @@ constexpr uint8_t UnitBytes(NodeKind kind) {
   }
   return 0;
 }
-constexpr std::array<uint8_t, 16> kUnitBytes = [] {
-  std::array<uint8_t, 16> units{};
+constexpr std::array<uint8_t, 17> kUnitBytes = [] {
+  std::array<uint8_t, 17> units{};
   for (size_t i = 0; i < units.size(); ++i) units[i] = UnitBytes(static_cast<NodeKind>(i));
   return units;
 }();
-static_assert(static_cast<size_t>(NodeKind::kMembers) + 1 == kUnitBytes.size());
+static_assert(static_cast<size_t>(NodeKind::kRecord) + 1 == kUnitBytes.size());
 
 std::string_view OtherContents(const StoredNode& node) {
   switch (node.kind) {
@@ -149,6 +150,35 @@ std::vector<uint32_t> EncodeMembers(const Members& m) {
   return words;
 }
 
+std::vector<uint32_t> EncodeRecord(const Record& r) {
+  std::vector<uint32_t> words;
+  size_t text = 0;
+  for (const Record::Member& member : r.members) text += member.key.size();
+  words.reserve(RecordView::kFixed + 3 * r.members.size() + (text + 3) / 4 + 2);
+  for (NodeId id : {r.open, r.end, r.quote, r.comma, r.comma_quote, r.quote_colon, r.colon, r.after,
+                    r.any_key, r.other}) {
+    words.push_back(id.value);
+  }
+  for (const Record::Member& member : r.members) words.push_back(member.value.value);
+  const auto children = static_cast<uint32_t>(words.size());
+  for (const Record::Member& member : r.members) words.push_back(member.required);
+  uint32_t end = 0;
+  for (const Record::Member& member : r.members) {
+    end += static_cast<uint32_t>(member.key.size());
+    words.push_back(end);
+  }
+  const size_t first = words.size();
+  words.resize(first + (text + 3) / 4);
+  auto* to = reinterpret_cast<char*>(words.data() + first);
+  for (const Record::Member& member : r.members) {
+    std::memcpy(to, member.key.data(), member.key.size());
+    to += member.key.size();
+  }
+  words.push_back(r.may_be_empty);
+  words.push_back(children);
+  return words;
+}
+
 void NodeArena::Reserve(size_t bytes) {
   size_t words = (bytes + 7) / 8;
   if (words == 0) return;
@@ -210,6 +240,11 @@ NodeView NodeStorage::View(NodeId id) const {
                               static_cast<uint32_t>(v.children.size() - 2));
       break;
     }
+    case NodeKind::kRecord:
+      v.children = Children(id);
+      v.record = RecordView(static_cast<const uint32_t*>(n.data) + v.children.size(),
+                            static_cast<uint32_t>(v.children.size() - RecordView::kFixed));
+      break;
   }
   return v;
 }

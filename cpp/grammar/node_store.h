@@ -20,11 +20,14 @@ struct StoredNode {
   uint32_t size = 0;           // children, bytes of text, or the rule's id
   const void* data = nullptr;  // NodeId[], char[], ByteSet, CodePointSet, RepeatData, Multiple,
                                // TokenSet; null for kNothing, kEmpty and kRule. kMembers:
-                               // `size` words, see EncodeMembers
+                               // `size` words, see EncodeMembers; kRecord likewise
 };
 
 // The words of a kMembers node: children, uses, min, max, conditions, number of children.
 std::vector<uint32_t> EncodeMembers(const Members& members);
+// The words of a kRecord node: children, required, ends of keys, keys, may_be_empty, number of
+// children.
+std::vector<uint32_t> EncodeRecord(const Record& record);
 
 struct RepeatData {
   int64_t min, max;
@@ -93,7 +96,8 @@ std::span<const NodeId> NodeStorage::Children(NodeId id) const {
       return {static_cast<const NodeId*>(n.data), n.size};
     case NodeKind::kRepeat:
       return {&static_cast<const RepeatData*>(n.data)->child, 1};
-    case NodeKind::kMembers: {
+    case NodeKind::kMembers:
+    case NodeKind::kRecord: {
       const auto* words = static_cast<const NodeId*>(n.data);
       return {words, words[n.size - 1].value};
     }

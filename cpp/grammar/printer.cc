@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "base/utf8.h"
 #include "grammar/ast.h"
+#include "grammar/record.h"
 
 namespace grammask::internal {
 namespace {
@@ -369,6 +370,8 @@ void Printer::PrintNode(const Pending& item, bool is_body) {
       out_ += ", ";
       PrintList(node.children, Place::kAlone, ", ", ")");
       break;
+    case NodeKind::kRecord:
+      break;  // written out before
   }
 }
 
@@ -384,6 +387,8 @@ void Printer::PrintList(std::span<const NodeId> list, Place place, std::string_v
 
 }  // namespace
 
-std::string Grammar::ToString() const { return Printer(*this).Run(); }
+std::string Grammar::ToString() const {
+  return has_records() ? Printer(WithoutRecords(*this)).Run() : Printer(*this).Run();
+}
 
 }  // namespace grammask::internal

@@ -36,6 +36,8 @@ size_t References(const StoredNode& node, std::span<const NodeId> children) {
     case NodeKind::kClass:
     case NodeKind::kJsonClass:
       return static_cast<const CodePointSet*>(node.data)->ranges().size() / 2;
+    case NodeKind::kRecord:
+      return node.size;
     default:
       return children.size();
   }
@@ -180,6 +182,15 @@ NodeId Simplifier::Members(const internal::Members& given) {
   if (required + fewest[all] > m.max) return nothing_;
   std::vector<uint32_t> words = EncodeMembers(m);
   return Intern({NodeKind::kMembers, false, static_cast<uint32_t>(words.size()), words.data()});
+}
+
+NodeId Simplifier::Record(const internal::Record& record) {
+  if (over_) return nothing_;
+  for (const internal::Record::Member& member : record.members) {
+    if (member.required && member.value == nothing_) return nothing_;
+  }
+  const std::vector<uint32_t> words = EncodeRecord(record);
+  return Intern({NodeKind::kRecord, false, static_cast<uint32_t>(words.size()), words.data()});
 }
 
 NodeId Simplifier::Tokens(TokenSet tokens) {

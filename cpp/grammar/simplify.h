@@ -41,6 +41,7 @@ class Simplifier {
   NodeId MultipleOf(const Multiple& multiple);
   NodeId Tokens(TokenSet tokens);
   NodeId Members(const internal::Members& members);
+  NodeId Record(const internal::Record& record);
   // A node that is in canonical form already.
   NodeId Intern(const StoredNode& node);
 

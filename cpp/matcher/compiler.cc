@@ -255,7 +255,7 @@ StatusOr<CompiledGrammar> GrammarCompiler::CompileJsonSchema(std::string_view sc
   const std::string key = impl_->options.cache_enabled ? SchemaKey(options) : std::string();
   return impl_->Compile(
       {key, schema},
-      [&] { return Grammar::FromJsonSchema(schema, options, impl_->options.limits); }, "#: ");
+      [&] { return internal::JsonSchemaFor(schema, options, impl_->options.limits); }, "#: ");
 }
 
 StatusOr<CompiledGrammar> GrammarCompiler::CompileBuiltinJson() {

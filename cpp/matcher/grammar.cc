@@ -23,6 +23,13 @@ StatusOr<Grammar> Wrap(StatusOr<internal::Grammar> grammar,
                  std::move(warnings));
 }
 
+StatusOr<Grammar> FromSchema(std::string_view schema, const internal::JsonSchemaOptions& options,
+                             const Limits& limits) {
+  std::vector<SchemaWarning> warnings;
+  auto grammar = internal::GrammarFromJsonSchema(schema, options, limits, &warnings);
+  return Wrap(std::move(grammar), std::move(warnings));
+}
+
 enum class Combine { kSequence, kChoice };
 
 StatusOr<Grammar> CombineAll(std::span<const Grammar> grammars, Combine how) {
@@ -59,6 +66,13 @@ JsonSchemaOptions ToInternal(const SchemaOptions& options) {
   return out;
 }
 
+StatusOr<grammask::Grammar> JsonSchemaFor(std::string_view schema, const SchemaOptions& options,
+                                          const Limits& limits) {
+  JsonSchemaOptions internal_options = ToInternal(options);
+  internal_options.records = true;
+  return FromSchema(schema, internal_options, limits);
+}
+
 StatusOr<grammask::Grammar> EbnfFor(std::string_view ebnf, std::string_view root_rule,
                                     const TokenizerInfo* tokenizer, const Limits& limits) {
   EbnfOptions options;
@@ -82,10 +96,7 @@ StatusOr<Grammar> Grammar::FromRegex(std::string_view regex, const Limits& limit
 
 StatusOr<Grammar> Grammar::FromJsonSchema(std::string_view schema, const SchemaOptions& options,
                                           const Limits& limits) {
-  std::vector<SchemaWarning> warnings;
-  auto grammar =
-      internal::GrammarFromJsonSchema(schema, internal::ToInternal(options), limits, &warnings);
-  return Wrap(std::move(grammar), std::move(warnings));
+  return FromSchema(schema, internal::ToInternal(options), limits);
 }
 
 Grammar Grammar::BuiltinJson() {

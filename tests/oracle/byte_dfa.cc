@@ -307,6 +307,7 @@ Part Nfa::Add(NodeId id) {
     case NodeKind::kRule:
     case NodeKind::kTokens:
     case NodeKind::kMembers:
+    case NodeKind::kRecord:
       break;
   }
   GM_CHECK(false && "not a regular node");

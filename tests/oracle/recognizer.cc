@@ -325,6 +325,8 @@ RecognizerRun::Answer RecognizerRun::Evaluate(NodeId id, size_t start) {
       return Multiple(node, start);
     case NodeKind::kMembers:
       return Members(id, start);
+    case NodeKind::kRecord:
+      GM_CHECK(false && "records are written out first");
   }
   return answer;
 }

@@ -15,6 +15,7 @@
 
 #include "grammar/json_schema/emit_containers.h"
 #include "grammar/json_schema/formats.h"
+#include "grammar/record.h"
 
 namespace grammask::internal {
 namespace {
@@ -49,15 +50,18 @@ SchemaEmitter::SchemaEmitter(Normaliser* normaliser, GrammarBuilder* builder,
       limits_(limits),
       layout_(builder, options, normaliser->tree().document().depth() + kFreeDepth),
       any_order_(options.any_order),
-      usual_(options.any_whitespace && !options.max_whitespace_cnt && !options.any_order) {}
+      usual_(options.any_whitespace && !options.max_whitespace_cnt && !options.any_order),
+      records_(options.records && !layout_.depends_on_depth() && !normaliser->widens()) {}
 
 StatusOr<RuleId> SchemaEmitter::EmitRoot(ExprId expr) {
   usual_ = usual_ && expr != kAnything;  // whose own grammar this may be
   GM_ASSIGN_OR_RETURN(NodeId value, Value(expr, 0, "root"));
+  calls_.clear();  // that was none
   while (!tasks_.empty()) {
     Task task = tasks_.back();
     tasks_.pop_back();
     current_ = task.expr;
+    at_work_ = task.rule;
     GM_ASSIGN_OR_RETURN(const ValueSet* set, normaliser_.Evaluate(task.expr));
     // Documents may have been read meanwhile.
     layout_.set_max_depth(normaliser_.tree().document().depth() + kFreeDepth);
@@ -71,6 +75,7 @@ StatusOr<RuleId> SchemaEmitter::EmitRoot(ExprId expr) {
     if (!body.ok()) return Located(body.status());
     builder_.SetBody(task.rule, *body);
   }
+  if (records_ && normaliser_.tree().has_references()) CutCycles(&builder_, calls_);
   NodeId around = layout_.AroundRoot();
   NodeView view = builder_.node(value);
   if (view.kind == NodeKind::kRule && around == builder_.Empty()) return view.rule;
@@ -98,14 +103,24 @@ NodeId SchemaEmitter::Containers(ExprId expr, int depth) {
     tasks_.push_back({expr, depth, rule, true});
     it->second = builder_.Rule(rule);
   }
+  NoteCall(it->second);
   return it->second;
+}
+
+void SchemaEmitter::NoteCall(NodeId node) {
+  if (!records_) return;
+  const NodeView view = builder_.node(node);
+  if (view.kind == NodeKind::kRule) calls_.emplace_back(at_work_, view.rule);
 }
 
 StatusOr<NodeId> SchemaEmitter::Value(ExprId expr, int depth, std::string_view name) {
   if (expr == kNone) return builder_.Nothing();
   int level = layout_.depends_on_depth() ? depth : 0;
   auto known = values_.find(std::pair(expr, level));
-  if (known != values_.end()) return NodeId{known->second};
+  if (known != values_.end()) {
+    NoteCall(known->second);
+    return NodeId{known->second};
+  }
   if (expr == kAnything && usual_) {
     const NodeId any = builder_.Rule(builder_.Import(AnyValue()));
     values_[std::pair(expr, level)] = any;
@@ -125,6 +140,7 @@ StatusOr<NodeId> SchemaEmitter::Value(ExprId expr, int depth, std::string_view n
     RuleId rule = builder_.AddRule(expr == kAnything ? "value" : name);
     tasks_.push_back({expr, depth, rule});
     node = builder_.Rule(rule);
+    NoteCall(node);
   }
   values_[std::pair(expr, level)] = node;
   return node;
@@ -132,7 +148,9 @@ StatusOr<NodeId> SchemaEmitter::Value(ExprId expr, int depth, std::string_view n
 
 StatusOr<NodeId> SchemaEmitter::Body(const ValueSet& set, int depth) {
   std::vector<NodeId> alternatives;
+  const bool one_case = set.objects.size() == 1 && set.types() == kTypeObject;
   for (const ObjectSet& o : set.objects) {
+    alone_ = one_case;
     GM_ASSIGN_OR_RETURN(NodeId node, Case(o, depth));
     alternatives.push_back(node);
   }

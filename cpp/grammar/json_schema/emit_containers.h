@@ -2,7 +2,6 @@
 #ifndef GRAMMASK_GRAMMAR_JSON_SCHEMA_EMIT_CONTAINERS_H_
 #define GRAMMASK_GRAMMAR_JSON_SCHEMA_EMIT_CONTAINERS_H_
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "grammar/json_schema/emit.h"
+#include "grammar/record.h"
 
 namespace grammask::internal {
 
@@ -22,11 +22,6 @@ class ObjectEmitter {
   StatusOr<NodeId> Run();
 
  private:
-  struct Member {
-    NodeId key;  // its text without quotes
-    NodeId value;
-    bool required;
-  };
   // One kind of extra member: keys in one string set, values of one expression.
   struct Extra {
     std::vector<PatternId> match, no_match;
@@ -34,9 +29,16 @@ class ObjectEmitter {
     StringSet key;
   };
   StatusOr<bool> FindMembers();  // false when a required one cannot be
+  void NameKeys();
   // Comma, key, colon, value, and what comes after.
-  std::array<NodeId, 5> PartsOf(const Member& member, bool comma);
-  NodeId NodeOf(const Member& member, bool comma);
+  NodeId NodeOf(const OrderedMembers::Member& member, bool comma);
+  // The whole object in its short form, where it has one.
+  StatusOr<std::optional<NodeId>> AsRecord();
+  // Whether of extra members nothing is asked but that their keys be none of the named ones.
+  bool has_plain_extras() const {
+    return set_.names == kAnything && set_.some.empty() && set_.none.empty() &&
+           set_.groups.empty() && !set_.closed;
+  }
   // The extra members of which the conditions of set_.some in the mask are true.
   StatusOr<NodeId> ExtraNode(uint32_t conditions);
   StatusOr<std::optional<NodeId>> PlainExtra();
@@ -51,15 +53,17 @@ class ObjectEmitter {
   StatusOr<NodeId> Counted(int64_t min, int64_t max);
   StatusOr<NodeId> InAnyOrder();
   NodeId AsRule(NodeId node);
-  NodeId FirstMembers(std::span<const NodeId> firsts, NodeId extras_first);
 
   SchemaEmitter& e_;
   GrammarBuilder& builder_;
   const ObjectSet& set_;
   int depth_;
   NodeId comma_, comma_quote_, end_;
-  std::vector<NodeId> keys_;  // the texts of all named keys
-  std::vector<Member> members_;
+  const bool may_be_record_;
+  std::vector<NodeId> values_;  // of set_.named; Nothing for those that cannot be
+  std::vector<NodeId> keys_;    // the texts of all named keys
+  std::vector<OrderedMembers::Member> members_;
+  size_t member_count_ = 0;
   int64_t required_ = 0;
   NodeId extra_;                   // any extra member; Nothing where there are none
   std::optional<NodeId> further_;  // the same behind a comma

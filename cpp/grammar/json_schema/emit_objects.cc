@@ -1,18 +1,14 @@
 // One case of objects to a node.
 //
-// Named members stand in their order, each optional one may be left out, and extra members follow.
-// After the first member every further one brings its comma along, so that the rest is a plain
-// sequence of optional parts: with a, b, c optional, the members are a T1 | b T2 | c T3 where T1 =
-// (,b)? T2. Each T is one node to which two others refer, and every few members a rule, which keeps
-// a thousand optional properties linear and shallow. Bounds on the number of members need the
-// count: states (member, count so far). An extra key is any string but the named ones; where
-// patterns have a say, each combination of matching and not matching that leads to other values is
-// a kind of extra member of its own, where some key can match so: of ^a, ^b and ^c there are three
-// and "none", not eight.
+// Named members stand in their order, each optional one may be left out, and extra members follow
+// (record.h). For the automaton such an object is one node, a record. Bounds on the number of
+// members need the count: states (member, count so far). An extra key is any string but the named
+// ones; where patterns have a say, each combination of matching and not matching that leads to
+// other values is a kind of extra member of its own, where some key can match so: of ^a, ^b and ^c
+// there are three and "none", not eight.
 //
 // Tests: tests/grammar/json_schema_test.cc, json_schema_random_test.cc.
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "absl/container/inlined_vector.h"
@@ -92,6 +88,9 @@ ObjectEmitter::ObjectEmitter(SchemaEmitter* emitter, const ObjectSet& set, int d
       comma_(e_.layout_.Comma(depth + 1)),
       comma_quote_(e_.layout_.CommaQuote(depth + 1)),
       end_(e_.layout_.Close('}', depth)),
+      may_be_record_(e_.records_ && e_.alone_ && !e_.any_order_ && !set.unordered &&
+                     !set.named.empty() && set.names == kAnything && set.some.empty() &&
+                     set.none.empty() && set.groups.empty()),
       extra_(builder_.Nothing()) {}
 
 NodeId ObjectEmitter::AsRule(NodeId node) {
@@ -99,20 +98,15 @@ NodeId ObjectEmitter::AsRule(NodeId node) {
   return e_.RuleFor(node, "members");
 }
 
-std::array<NodeId, 5> ObjectEmitter::PartsOf(const Member& member, bool comma) {
-  return {comma ? comma_quote_ : e_.layout_.Quote(), member.key, e_.layout_.QuoteColon(),
-          member.value, e_.layout_.After()};
-}
-
-NodeId ObjectEmitter::NodeOf(const Member& member, bool comma) {
-  return builder_.Sequence(PartsOf(member, comma));
+NodeId ObjectEmitter::NodeOf(const OrderedMembers::Member& member, bool comma) {
+  return builder_.Sequence({comma ? comma_quote_ : e_.layout_.Quote(), member.key,
+                            e_.layout_.QuoteColon(), member.value, e_.layout_.After()});
 }
 
 StatusOr<bool> ObjectEmitter::FindMembers() {
-  members_.reserve(set_.named.size());
-  keys_.reserve(set_.named.size());
+  values_.reserve(set_.named.size());
   for (const ObjectSet::Named& n : set_.named) {
-    keys_.push_back(builder_.JsonText(n.key));
+    if (!may_be_record_) keys_.push_back(builder_.JsonText(n.key));
     bool possible = n.value != kNone && (n.required || n.declared || !set_.closed);
     if (possible && set_.names != kAnything) {
       StatusOr<bool> named_well = e_.normaliser_.KeyIn(set_.names, n.key);
@@ -126,14 +120,60 @@ StatusOr<bool> ObjectEmitter::FindMembers() {
     if (possible) {
       GM_ASSIGN_OR_RETURN(value, e_.Value(n.value, depth_ + 1, n.key));
     }
+    values_.push_back(value);
     if (value == builder_.Nothing()) {
       if (n.required) return false;
       continue;
     }
-    members_.push_back({keys_.back(), value, n.required});
+    ++member_count_;
     required_ += n.required;
   }
   return true;
+}
+
+// Nodes of the keys, which a record does not need.
+void ObjectEmitter::NameKeys() {
+  if (keys_.empty()) {
+    for (const ObjectSet::Named& n : set_.named) keys_.push_back(builder_.JsonText(n.key));
+  }
+  members_.reserve(member_count_);
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (values_[i] == builder_.Nothing()) continue;
+    members_.push_back({keys_[i], values_[i], set_.named[i].required});
+  }
+}
+
+StatusOr<std::optional<NodeId>> ObjectEmitter::AsRecord() {
+  const bool extras = set_.HasExtras() && has_plain_extras();
+  const bool bounded =
+      extras ? set_.max != kUnbounded : set_.max < static_cast<int64_t>(member_count_);
+  if (!may_be_record_ || member_count_ == 0 || bounded ||
+      set_.min > std::max<int64_t>(required_, 1)) {
+    return std::optional<NodeId>();
+  }
+  Record record{.open = e_.layout_.Open('{'),
+                .end = end_,
+                .quote = e_.layout_.Quote(),
+                .comma = comma_,
+                .comma_quote = comma_quote_,
+                .quote_colon = e_.layout_.QuoteColon(),
+                .colon = e_.layout_.Colon(),
+                .after = e_.layout_.After(),
+                .any_key = builder_.Nothing(),
+                .other = builder_.Nothing(),
+                .may_be_empty = set_.min == 0,
+                .members = {}};
+  record.members.reserve(values_.size());
+  for (size_t i = 0; i < values_.size(); ++i) {
+    const ObjectSet::Named& named = set_.named[i];
+    if (named.key.empty()) return std::optional<NodeId>();
+    record.members.push_back({named.key, values_[i], named.required});
+  }
+  if (extras) {
+    GM_ASSIGN_OR_RETURN(record.any_key, e_.AnyString());
+    GM_ASSIGN_OR_RETURN(record.other, e_.Value(set_.rest, depth_ + 1, "extra"));
+  }
+  return std::optional(builder_.Record(record));
 }
 
 StatusOr<std::vector<ObjectEmitter::Extra>> ObjectEmitter::Extras(uint32_t conditions,
@@ -248,9 +288,7 @@ Status ObjectEmitter::RestrictNames(ExprId names, std::vector<Extra>* extras) {
 // Extra members of which nothing is asked but that their keys be none of the named ones, as in most
 // objects that are open: what ExtraNode comes to, without its sets of strings. Nullopt elsewhere.
 StatusOr<std::optional<NodeId>> ObjectEmitter::PlainExtra() {
-  const bool plain = set_.names == kAnything && set_.some.empty() && set_.none.empty() &&
-                     set_.groups.empty() && !set_.closed;
-  if (!plain) return std::optional<NodeId>();
+  if (!has_plain_extras()) return std::optional<NodeId>();
   GM_ASSIGN_OR_RETURN(NodeId text, e_.AnyString());
   if (!keys_.empty()) text = builder_.And({text, builder_.Not(builder_.Choice(keys_))});
   const NodeId key =
@@ -318,62 +356,21 @@ StatusOr<NodeId> ObjectEmitter::ExtrasToEnd(bool leads, int64_t min, int64_t max
                   .max = max});
 }
 
-// The members, where firsts[i] is the i-th as the first of all and what follows.
-NodeId ObjectEmitter::FirstMembers(std::span<const NodeId> firsts, NodeId extras_first) {
-  absl::InlinedVector<NodeId, kChunk + 2> alternatives;
-  alternatives.push_back(extras_first);
-  for (size_t i = firsts.size(); i-- > 0;) {
-    alternatives.push_back(firsts[i]);
-    if (alternatives.size() > kChunk && i > 0) {
-      alternatives = {AsRule(builder_.Choice(alternatives))};
-    }
-  }
-  return builder_.Choice(alternatives);
-}
-
 StatusOr<NodeId> ObjectEmitter::Uncounted() {
-  size_t n = members_.size();
-  size_t first_required = 0;
-  while (first_required < n && !members_[first_required].required) ++first_required;
-  size_t last = std::min(first_required + 1, n);  // members that may be the first
   NodeId extras_first = builder_.Nothing();
-  if (first_required == n) {
+  if (required_ == 0) {
     GM_ASSIGN_OR_RETURN(extras_first, ExtrasToEnd(true, 1, kUnbounded));
   }
-  absl::InlinedVector<NodeId, 16> firsts(last);
-  // What follows the i-th member: `parts`, back to front, and then `rest`. Only the first members
-  // need it as a node of its own.
   GM_ASSIGN_OR_RETURN(NodeId rest, ExtrasToEnd(false, 0, kUnbounded));
-  absl::InlinedVector<NodeId, 64> parts = {rest};
-  size_t count = 1;  // of members in it, and the end
-  if (n > 0 && last == n) {
-    firsts[n - 1] = builder_.Sequence({NodeOf(members_[n - 1], false), rest});
-  }
-  for (size_t i = n; i-- > 1; ++count) {
-    const Member& member = members_[i];
-    if (i > last && member.required) {
-      const std::array<NodeId, 5> pieces = PartsOf(member, true);
-      parts.insert(parts.end(), pieces.rbegin(), pieces.rend());
-      continue;
-    }
-    const NodeId part = NodeOf(member, true);
-    parts.push_back(member.required ? part : builder_.Optional(part));
-    if (i > last) continue;
-    if (parts.size() == 2 && parts[0] == rest && i + 1 < n) {
-      rest = builder_.SequenceBefore({&parts[1], 1}, rest);
-    } else {
-      std::ranges::reverse(parts);
-      rest = builder_.Sequence(parts);
-    }
-    if (count >= kChunk) {
-      rest = AsRule(rest);
-      count = 0;
-    }
-    parts.assign(1, rest);
-    const std::array<NodeId, 5> first = PartsOf(members_[i - 1], false);
-    firsts[i - 1] = builder_.SequenceBefore(first, rest);
-  }
-  return FirstMembers(firsts, extras_first);
+  return MembersInOrder(&builder_,
+                        {.members = members_,
+                         .quote = e_.layout_.Quote(),
+                         .comma_quote = comma_quote_,
+                         .quote_colon = e_.layout_.QuoteColon(),
+                         .after = e_.layout_.After(),
+                         .others_first = extras_first,
+                         .rest = rest},
+                        [&](NodeId node) { return AsRule(node); });
 }
 
 StatusOr<NodeId> ObjectEmitter::Counted(int64_t min, int64_t max) {
@@ -411,7 +408,7 @@ StatusOr<NodeId> ObjectEmitter::Counted(int64_t min, int64_t max) {
 // Members in ast.h.
 StatusOr<NodeId> ObjectEmitter::InAnyOrder() {
   Members all{.separator = comma_, .end = end_, .members = {}, .min = set_.min, .max = set_.max};
-  for (const Member& m : members_) {
+  for (const OrderedMembers::Member& m : members_) {
     all.members.push_back(
         {NodeOf(m, false), m.required ? MemberUse::kRequired : MemberUse::kOptional});
   }
@@ -433,6 +430,9 @@ StatusOr<NodeId> ObjectEmitter::Run() {
   }
   GM_ASSIGN_OR_RETURN(bool possible, FindMembers());
   if (!possible) return builder_.Nothing();
+  GM_ASSIGN_OR_RETURN(std::optional<NodeId> record, AsRecord());
+  if (record.has_value()) return *record;
+  NameKeys();
   GM_ASSIGN_OR_RETURN(extra_, ExtraNode(0));
   if (set_.some.size() > SchemaEmitter::kMaxConditions) {
     return Unsupported(std::to_string(set_.some.size()) +

@@ -27,6 +27,8 @@ class Layout {
   // A container between `open` and `close`: empty if `may_be_empty`, or with `content`, which ends
   // in Close(depth, close). `depth` is that of the container.
   NodeId Container(char open, char close, bool may_be_empty, NodeId content, int depth);
+  // What comes before the content of a container; of texts that do not depend on the depth.
+  NodeId Open(char open) { return builder_.Sequence({Byte(open), space_}); }
   // What ends a container that is not empty, its closing character included.
   NodeId Close(char close, int depth);
   // Between two elements or members, the comma included.

@@ -126,6 +126,8 @@ class SchemaTree {
   // What the reference of `schema` (`$ref`, `$dynamicRef` or `$recursiveRef`) names, in the scope
   // that holds inside `schema`.
   StatusOr<JsonId> Resolve(const Schema& schema, Keyword keyword, ScopeId scope);
+  // Whether a reference was followed: without any, no schema is part of itself.
+  bool has_references() const { return has_references_; }
   // The scope inside the schema at `node`, which is applied from within `scope`.
   ScopeId Enter(ScopeId scope, JsonId node);
   // Whether subtrees of the text of `node` that are equal mean the same: not where identifiers
@@ -198,6 +200,7 @@ class SchemaTree {
   DynamicScopes scopes_;
   std::optional<SchemaRegistry> registry_;
   bool has_strict_integers_ = false;
+  bool has_references_ = false;
   std::optional<bool> has_unevaluated_;
   bool admit_draft3_ = false;
 };

@@ -123,6 +123,7 @@ std::string SchemaTree::DocumentName(JsonId node) const {
 }
 
 StatusOr<JsonId> SchemaTree::Resolve(const Schema& schema, Keyword keyword, ScopeId scope) {
+  has_references_ = true;
   JsonId value = *schema.Get(keyword);
   GM_ASSIGN_OR_RETURN(JsonId target, ResolveUriReference(schema, keyword, value));
   // What the outermost resource on the way calls so, where the name is a dynamic anchor.

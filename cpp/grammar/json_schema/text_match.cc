@@ -194,6 +194,7 @@ class Matcher {
       case NodeKind::kRule:
       case NodeKind::kTokens:
       case NodeKind::kMembers:
+      case NodeKind::kRecord:
         break;
       case NodeKind::kEmpty:
         return Relation::Identity(n);

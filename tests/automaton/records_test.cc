@@ -1,0 +1,214 @@
+// Records against what they stand for: the same bytes may come after every text of random walks.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "automaton/build.h"
+#include "grammar/json_schema.h"
+#include "grammar/record.h"
+#include "parser/set_table.h"
+
+namespace grammask::internal {
+namespace {
+
+class Walker {
+ public:
+  explicit Walker(const Grammar& grammar) : store_(Limits(), 64), sets_(&store_) {
+    StatusOr<TermId> root = BuildTerms(grammar, &store_);
+    status_ = root.status();
+    if (root.ok()) start_ = sets_.Start(*root);
+  }
+  const Status& status() const { return status_; }
+  SetId start() const { return start_; }
+  SetTable& sets() { return sets_; }
+
+ private:
+  TermStore store_;
+  SetTable sets_;
+  SetId start_;
+  Status status_;
+};
+
+std::vector<uint8_t> Allowed(Walker* walker, SetId set) {
+  std::vector<uint8_t> bytes;
+  for (int b = 0; b < 256; ++b) {
+    const SetId next = walker->sets().Step(set, static_cast<uint8_t>(b));
+    if (next != SetTable::Dead()) bytes.push_back(static_cast<uint8_t>(b));
+  }
+  return bytes;
+}
+
+// Walks both grammars along random texts, mostly towards an end.
+void ExpectSame(const Grammar& short_form, const Grammar& long_form, uint64_t seed, int walks) {
+  Walker a(short_form), b(long_form);
+  ASSERT_EQ(a.status().code(), b.status().code()) << b.status().message();
+  if (!a.status().ok()) return;
+  std::mt19937_64 random(seed);
+  for (int walk = 0; walk < walks; ++walk) {
+    SetId x = a.start(), y = b.start();
+    std::string text;
+    while (text.size() < 400) {
+      ASSERT_EQ(a.sets().set(x).accepting, b.sets().set(y).accepting) << text;
+      ASSERT_EQ(a.sets().ShortestCompletion(x), b.sets().ShortestCompletion(y)) << text;
+      std::vector<uint8_t> bytes = Allowed(&a, x);
+      ASSERT_EQ(bytes, Allowed(&b, y)) << text;
+      std::erase_if(bytes, [&](uint8_t c) {
+        return c == ' ' || c == '\t' || c == '\n' || c == '\r' || (c == '\\' && random() % 8 != 0);
+      });
+      if (bytes.empty()) break;
+      // Letters of names and ends of what is open rather than any text at all.
+      uint8_t byte = bytes[random() % bytes.size()];
+      for (uint8_t c : bytes) {
+        if ((c == '"' || c == '}') && random() % 4 == 0) byte = c;
+      }
+      text += static_cast<char>(byte);
+      x = a.sets().Step(x, byte);
+      y = b.sets().Step(y, byte);
+    }
+  }
+}
+
+struct Parts {
+  explicit Parts(GrammarBuilder* builder) : b(*builder) {
+    space = b.Star(b.Bytes(" "));
+    quote = b.Bytes("\"");
+    any = b.Star(b.JsonClass(CodePointSet::All()));
+  }
+  Record Empty() {
+    return {.open = b.Sequence({b.Bytes("{"), space}),
+            .end = b.Bytes("}"),
+            .quote = quote,
+            .comma = b.Sequence({b.Bytes(","), space}),
+            .comma_quote = b.Sequence({b.Bytes(","), space, quote}),
+            .quote_colon = b.Sequence({quote, b.Bytes(":"), space}),
+            .colon = b.Sequence({b.Bytes(":"), space}),
+            .after = space,
+            .any_key = b.Nothing(),
+            .other = b.Nothing(),
+            .may_be_empty = true,
+            .members = {}};
+  }
+  GrammarBuilder& b;
+  NodeId space, quote, any;
+};
+
+TEST(Records, RandomOnesAreWhatTheyStandFor) {
+  for (uint64_t seed = 0; seed < 120; ++seed) {
+    std::mt19937_64 random(seed);
+    GrammarBuilder b;
+    Parts parts(&b);
+    Record record = parts.Empty();
+    const RuleId text = b.AddRule("text");
+    b.SetBody(text, b.Sequence({parts.quote, parts.any, parts.quote}));
+    // No text matches it, which shows only when the automaton is built.
+    const NodeId none = b.And({b.Bytes("a"), b.JsonText("b")});
+    const NodeId values[] = {b.Rule(text),
+                             b.Bytes("true"),
+                             b.Choice({b.Bytes("1"), b.Bytes("23")}),
+                             b.Choice({b.Rule(text), b.Bytes("null")}),
+                             none,
+                             b.Nothing()};
+    const size_t kinds = seed % 3 == 0 ? 6 : 4;
+    const size_t most = seed % 5 == 0 ? 50 : 6;
+    const size_t required_in = 1 + random() % 6;
+    std::vector<std::string> keys;
+    for (size_t i = 0, n = random() % most; i < n; ++i) {
+      keys.push_back(std::string(1, static_cast<char>('a' + i % 7)) + std::to_string(i));
+    }
+    for (const std::string& key : keys) {
+      const size_t kind = random() % kinds;
+      record.members.push_back({key, values[kind], kind < 5 && random() % required_in == 0});
+    }
+    if (random() % 2 == 0) {
+      record.any_key = parts.any;
+      record.other = values[random() % kinds];
+    }
+    // As the front end has it: what must come cannot be missing.
+    record.may_be_empty = random() % 2 == 0;
+    for (const Record::Member& m : record.members) record.may_be_empty &= !m.required;
+    const RuleId inner = b.AddRule("record"), root = b.AddRule("root");
+    b.SetBody(inner, b.Record(record));
+    b.SetBody(root, b.Sequence({b.Bytes("["), b.Rule(inner), b.Bytes("]")}));
+    const StatusOr<Grammar> grammar = b.Finish(seed % 4 == 0 ? inner : root);
+    ASSERT_TRUE(grammar.ok()) << grammar.status().message();
+    const Grammar plain = WithoutRecords(*grammar);
+    EXPECT_FALSE(plain.has_records());
+    ExpectSame(*grammar, plain, seed, 12);
+    if (HasFatalFailure()) {
+      ADD_FAILURE() << "seed " << seed << "\n" << plain.ToString();
+      return;
+    }
+  }
+}
+
+TEST(Records, SchemasHaveTheSameTexts) {
+  std::string many = R"({"type":"object","properties":{)";
+  for (int i = 0; i < 60; ++i) {
+    many += (i > 0 ? ",\"p" : "\"p") + std::to_string(i) + R"(":{"type":"integer"})";
+  }
+  many += R"(},"required":["p7","p40"]})";
+  const std::string schemas[] = {
+      many,
+      R"({"type":"object","properties":{"a":{"type":"null"},"b":{"enum":["x","y"]},"c":{}}})",
+      R"({"type":"object","properties":{"a":{"type":"null"},"b":false,"c":{},"d":{"minimum":3}},
+          "required":["c"]})",
+      // Itself, at once and over others, and a part that is in no cycle.
+      R"({"type":"object","properties":{"a":{"$ref":"#"},"b":{"type":"null"},"c":{"const":1}}})",
+      R"({"$ref":"#/$defs/x","$defs":{
+          "x":{"type":"object","properties":{"y":{"$ref":"#/$defs/y"},"z":{"$ref":"#/$defs/z"},
+               "w":{"$ref":"#/$defs/w"}},"additionalProperties":false},
+          "y":{"type":"object","properties":{"x":{"$ref":"#/$defs/x"},"b":{},"c":{}}},
+          "z":{"type":"object","properties":{"y":{"$ref":"#/$defs/y"},"b":{},"c":{}}},
+          "w":{"type":"object","properties":{"k":{"type":"null"},"l":{"type":"null"},
+               "m":{"type":"null"}}}}})",
+      R"({"type":"object","properties":{"a":{"$ref":"#/$defs/t"},"b":{"$ref":"#/$defs/t"},"c":{}},
+          "required":["a"],"$defs":{"t":{"type":"object","properties":{
+          "next":{"anyOf":[{"type":"null"},{"$ref":"#/$defs/t"}]},"v":{"type":"null"},"w":{}}}}})",
+      R"({"type":"object","properties":{"":{"type":"null"},"b":{"type":"null"},"c":{}}})",
+      R"({"type":"object","properties":{"a":{},"b":{},"c":{}},"minProperties":1})",
+      R"({"type":"object","properties":{"a":{},"b":{},"c":{}},"maxProperties":2})",
+      R"({"type":["object","null"],"properties":{"a":{},"b":{},"c":{}}})",
+  };
+  for (const std::string& schema : schemas) {
+    for (bool strict : {false, true}) {
+      for (bool whitespace : {false, true}) {
+        JsonSchemaOptions options;
+        options.strict_mode = strict;
+        options.any_whitespace = whitespace;
+        const StatusOr<Grammar> plain = GrammarFromJsonSchema(schema, options);
+        options.records = true;
+        const StatusOr<Grammar> grammar = GrammarFromJsonSchema(schema, options);
+        ASSERT_TRUE(plain.ok() && grammar.ok()) << schema;
+        EXPECT_FALSE(plain->has_records());
+        ExpectSame(*grammar, *plain, 5, 15);
+        ASSERT_FALSE(HasFatalFailure()) << schema;
+      }
+    }
+  }
+}
+
+// What of a schema is in no cycle keeps its short form.
+TEST(Records, OnlyCyclesAreWrittenOut) {
+  auto records = [](const char* schema) {
+    JsonSchemaOptions options;
+    options.records = true;
+    const Grammar grammar = GrammarFromJsonSchema(schema, options).value();
+    int count = 0;
+    for (uint32_t n = 0; n < grammar.node_count(); ++n) {
+      count += grammar.node(NodeId(n)).kind == NodeKind::kRecord;
+    }
+    return count;
+  };
+  EXPECT_EQ(records(R"({"type":"object","properties":{"a":{},"b":{},"c":{}}})"), 1);
+  EXPECT_EQ(records(R"({"type":"object","additionalProperties":{"type":"null"}})"), 0);
+  EXPECT_EQ(records(R"({"type":"object","properties":{"a":{"$ref":"#"},"b":{},"c":{}}})"), 0);
+  EXPECT_EQ(records(R"({"type":"object","properties":{"a":{"$ref":"#/$defs/t"},
+      "b":{"type":"object","properties":{"x":{},"y":{},"z":{"type":"null"}}},"c":{}},"$defs":{
+      "t":{"type":"object","properties":{"x":{"$ref":"#/$defs/t"},"y":{},"z":{}}}}})"),
+            2);
+}
+
+}  // namespace
+}  // namespace grammask::internal
