@@ -148,11 +148,23 @@ StatusOr<NodeId> SchemaEmitter::Value(ExprId expr, int depth, std::string_view n
 
 StatusOr<NodeId> SchemaEmitter::Body(const ValueSet& set, int depth) {
   std::vector<NodeId> alternatives;
-  const bool one_case = set.objects.size() == 1 && set.types() == kTypeObject;
-  for (const ObjectSet& o : set.objects) {
-    alone_ = one_case;
-    GM_ASSIGN_OR_RETURN(NodeId node, Case(o, depth));
-    alternatives.push_back(node);
+  alone_ = set.objects.size() == 1;
+  if (records_ && alone_ && set.types() != kTypeObject) {
+    // A record is the body of a rule of its own.
+    const RuleId rule = builder_.AddRule("object");
+    calls_.emplace_back(at_work_, rule);
+    const RuleId outer = std::exchange(at_work_, rule);
+    StatusOr<NodeId> node = Case(set.objects[0], depth);
+    at_work_ = outer;
+    GM_RETURN_IF_ERROR(node.status());
+    const bool is_record = builder_.node(*node).kind == NodeKind::kRecord;
+    if (is_record) builder_.SetBody(rule, *node);
+    alternatives.push_back(is_record ? builder_.Rule(rule) : *node);
+  } else {
+    for (const ObjectSet& o : set.objects) {
+      GM_ASSIGN_OR_RETURN(NodeId node, Case(o, depth));
+      alternatives.push_back(node);
+    }
   }
   for (const ArraySet& a : set.arrays) {
     GM_ASSIGN_OR_RETURN(NodeId node, Case(a, depth));
