@@ -76,7 +76,12 @@ std::shared_ptr<Slice> SliceStore::Get(const Vocab& vocab, TermStore* terms, Ter
     if (!table.has_value()) return nullptr;
     if (auto slice = Found(automaton)) return slice;
   }
-  std::shared_ptr<Slice> made = Slice::Create(vocab, *table);
+  std::shared_ptr<Slice> utf8;
+  {
+    std::lock_guard lock(mutex_);
+    utf8 = stays_;
+  }
+  std::shared_ptr<Slice> made = Slice::Create(vocab, *table, utf8.get());
   std::lock_guard lock(mutex_);
   if (auto slice = Found(automaton)) return slice;
   slices_[automaton] = {made, ++calls_};
