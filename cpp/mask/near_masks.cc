@@ -235,8 +235,8 @@ std::shared_ptr<const CountedTokens> MaskCache::TokensOf(TermId state,
   std::shared_ptr<const CountedTokens> made;
   {
     const DraftLease draft(&drafts_);
-    made =
-        CountedTokens::Create(*vocab_, &sets_, loose, *table, counted.rest, most, &draft->scratch);
+    made = CountedTokens::Create(*vocab_, &sets_, loose, *table, slice_store_->JsonCharacters(),
+                                 counted.rest, most, &draft->scratch);
   }
   std::lock_guard lock(counted_mutex_);
   if (counted_bytes_ > kMostCounted) {
