@@ -472,17 +472,16 @@ CountedTokens::ByNumber::ByNumber(std::span<const uint16_t> numbers,
                                   std::span<const TokenId> trie_tokens) {
   uint16_t most = 0;
   for (const uint16_t n : numbers) most = std::max<uint16_t>(most, n == kNotInside ? 0 : n);
-  // Those of no number come last, and are cut off.
-  auto slot = [most](uint16_t n) { return std::min<size_t>(n, size_t{most} + 1); };
-  ends.resize(size_t{most} + 3);
-  for (const uint16_t n : numbers) ++ends[slot(n) + 1];
+  ends.resize(size_t{most} + 2);
+  for (const uint16_t n : numbers) {
+    if (n != kNotInside) ++ends[n + size_t{1}];
+  }
   for (size_t n = 1; n < ends.size(); ++n) ends[n] += ends[n - 1];
-  const size_t inside = ends[size_t{most} + 1];
-  tokens.resize(inside);
+  tokens.resize(ends.back());
   for (size_t t = 0; t < numbers.size(); ++t) {
     if (numbers[t] != kNotInside) tokens[ends[numbers[t]]++] = trie_tokens[t];
   }
-  ends.resize(size_t{most} + 1);  // each has become where the next one begins
+  ends.pop_back();  // each has become where the next one begins
 }
 
 std::span<const TokenId> CountedTokens::ByNumber::Between(int64_t from, int64_t to) const {

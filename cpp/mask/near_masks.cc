@@ -278,7 +278,9 @@ const Level1* MaskCache::FromCount(TermId state, const TermStore::Counted& count
 
 // The mask of a state with bounds from one with others; null where it is as well made by itself.
 const Level1* MaskCache::FromOtherBounds(TermId state) {
-  const auto counted = terms_.FindCount(state);
+  auto counted = terms_.FindCount(state);
+  // Such as the sign of a number.
+  if (counted.has_value() && counted->most <= 1) counted = std::nullopt;
   const bool near = counted.has_value() && counted->most <= kNear;
   if (near) {
     if (const Level1* made = FromCount(state, *counted)) return made;

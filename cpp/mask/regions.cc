@@ -26,7 +26,8 @@ namespace {
 
 constexpr size_t kMostStates = 128;
 constexpr size_t kMostMade = 640;      // states that are made on the way
-constexpr size_t kMostEdges = 10000;   // that are looked at
+constexpr size_t kMostEdges = 160;     // that a state and its targets have, on average
+constexpr size_t kMoreEdges = 1024;    // and so many more
 constexpr size_t kMostRegions = 4096;  // kept
 constexpr int kFewest = 8;             // characters in an alphabet that is worth it
 constexpr int64_t kLeastBound = 16;    // bytes; lower bounds stay
@@ -113,7 +114,8 @@ Regions::Region* Regions::Find(TermStore& terms, TermId start) {
     // What reads least comes first: mostly it ends the text.
     edges += terms.Expand(states[i]).bytes.size();
     for (Target& target : targets) {
-      if ((edges += terms.Expand(target.to).bytes.size()) > kMostEdges) return &region;
+      edges += terms.Expand(target.to).bytes.size();
+      if (edges > kMoreEdges + kMostEdges * (i + 1)) return &region;
       target.reads = Both(Readable(terms, target.to), alphabet).AsciiSize();
     }
     std::ranges::sort(targets, {}, &Target::reads);
