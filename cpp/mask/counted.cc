@@ -38,7 +38,7 @@
 namespace grammask::internal {
 namespace {
 
-constexpr uint32_t kMostNeed = 1 << 16;
+constexpr uint16_t kNotInside = 0xFFFF;
 constexpr size_t kMostExplored = 4096;  // places on the way to a pattern's completion
 constexpr size_t kMostKnown = 1 << 16;
 constexpr size_t kRecent = 256;
@@ -47,7 +47,7 @@ constexpr size_t kMostAbsorbing = 8;  // states
 class CountedWalk {
  public:
   CountedWalk(const Vocab& vocab, SetTable* sets, const std::vector<uint32_t>& table,
-              WalkScratch* scratch);
+              std::span<const uint16_t> characters, WalkScratch* scratch);
 
   // Whether leaving the loop for `rest` shows in the first byte.
   bool Fits(TermId rest);
@@ -57,7 +57,9 @@ class CountedWalk {
   std::optional<bool> RunOver(TermId loose, int64_t most, uint64_t same, size_t limit,
                               std::vector<TokenRun>* over, uint64_t* reach, uint64_t* completion);
 
-  std::vector<uint64_t> inside, left;  // number << 32 | token
+  // By the token's place in the order of the trie: its number, kNotInside for others.
+  std::vector<uint16_t>& inside;
+  std::vector<uint64_t> left;  // number << 32 | token
   std::vector<CountedTokens::Escape> escapes;
   bool any_number = true;
 
@@ -92,9 +94,9 @@ class CountedWalk {
     return std::any_of(table_.begin() + edge.lo, table_.begin() + edge.hi + 1, is);
   }
   bool IsWhole(uint32_t x, std::span<const ByteRange> ranges) const;
-  void Add(std::vector<uint64_t>* to, uint32_t first, uint32_t end, uint32_t number) {
+  void AddLeft(uint32_t first, uint32_t end, uint32_t number) {
     for (uint32_t t = first; t < end; ++t) {
-      to->push_back(uint64_t{number} << 32 | static_cast<uint32_t>(vocab_.trie_tokens()[t]));
+      left.push_back(uint64_t{number} << 32 | static_cast<uint32_t>(vocab_.trie_tokens()[t]));
     }
   }
   void AddWhole(uint32_t i, uint32_t begun, uint32_t more);
@@ -112,20 +114,25 @@ class CountedWalk {
   const std::vector<uint32_t>& table_;
   WalkScratch& scratch_;
   const std::span<const TrieNode> nodes_;
-  Alphabet whole_;  // characters that are an X each
+  const std::span<const uint16_t> characters_;
+  const uint32_t most_need_;  // X's, so that with those of a token they are a number
+  Alphabet whole_;            // characters that are an X each
   absl::flat_hash_map<uint64_t, Needed> needed_;
   std::vector<Recent> recent_;
   absl::flat_hash_map<uint32_t, bool> absorbs_;  // by state
 };
 
 CountedWalk::CountedWalk(const Vocab& vocab, SetTable* sets, const std::vector<uint32_t>& table,
-                         WalkScratch* scratch)
-    : vocab_(vocab),
+                         std::span<const uint16_t> characters, WalkScratch* scratch)
+    : inside(scratch->numbers),
+      vocab_(vocab),
       sets_(*sets),
       terms_(sets->terms()),
       table_(table),
       scratch_(*scratch),
       nodes_(vocab.nodes()),
+      characters_(characters),
+      most_need_(kNotInside - std::min<uint32_t>(kNotInside, vocab.max_token_bytes() + 1u)),
       recent_(kRecent) {
   for (uint8_t b = 0; b < 0x80; ++b) {
     if (XAfter(0, b) == 0) whole_.Add(b);
@@ -280,33 +287,43 @@ const CountedWalk::Needed* CountedWalk::Find(const Place& from) {
 // The texts below and at node i, each of X's that leave the loop where it is.
 void CountedWalk::AddWhole(uint32_t i, uint32_t begun, uint32_t more) {
   const TrieNode& node = nodes_[i];
-  const TrieAlphabets& alphabets = vocab_.alphabets();
+  const Alphabet& below = vocab_.alphabets().below(i);
   const auto tokens = vocab_.trie_tokens();
-  const auto lengths = alphabets.lengths();
   const uint32_t end = nodes_[node.end].tokens;
-  const bool ascii = alphabets.below(i).leads == 0;
+  auto characters_of = [](std::string_view text) {
+    return static_cast<uint32_t>(
+        std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+  };
+  if (below.leads == 0) {
+    const uint32_t add = begun + more - node.depth;  // modulo 2^32
+    const uint16_t* const lengths = vocab_.alphabets().lengths().data();
+    uint16_t* const numbers = inside.data();
+    for (uint32_t t = node.tokens; t < end; ++t)
+      numbers[t] = static_cast<uint16_t>(lengths[t] + add);
+    return;
+  }
+  const std::string_view before = vocab_.bytes(tokens[node.tokens]).substr(0, node.depth);
+  const bool known =
+      !characters_.empty() && !below.Contains('\\') && before.find('\\') == std::string_view::npos;
+  const uint32_t add = begun + more - characters_of(before);  // modulo 2^32
   for (uint32_t t = node.tokens; t < end; ++t) {
-    uint32_t characters = lengths[t] - node.depth;
-    if (!ascii) {
-      const std::string_view text = vocab_.bytes(tokens[t]).substr(node.depth);
-      characters = static_cast<uint32_t>(
-          std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
-    }
-    Add(&inside, t, t + 1, begun + characters + more);
+    const uint32_t all =
+        known && characters_[t] != 0 ? characters_[t] : characters_of(vocab_.bytes(tokens[t]));
+    inside[t] = static_cast<uint16_t>(all + add);
   }
 }
 
 // At and below node i, where `state` has left the loop after so many rounds.
 void CountedWalk::WalkRest(uint32_t i, TermId state, uint32_t rounds) {
   auto visit = [&](uint32_t k, const WalkPlace& at) {
-    Add(&left, nodes_[k].tokens, nodes_[k + 1].tokens, rounds);
+    AddLeft(nodes_[k].tokens, nodes_[k + 1].tokens, rounds);
     if (at.escaping && !nodes_[k].leaf) escapes.push_back({rounds, k});
   };
   auto whole = [&](uint32_t k, const WalkWhole&) {
-    Add(&left, nodes_[k].tokens, nodes_[nodes_[k].end].tokens, rounds);
+    AddLeft(nodes_[k].tokens, nodes_[nodes_[k].end].tokens, rounds);
   };
   auto literal = [&](uint32_t k, uint64_t) {
-    Add(&left, nodes_[k].tokens, nodes_[k + 1].tokens, rounds);
+    AddLeft(nodes_[k].tokens, nodes_[k + 1].tokens, rounds);
   };
   WalkFromState(&sets_, &scratch_, nodes_, &vocab_.alphabets(), i, state, visit, whole, literal);
 }
@@ -316,6 +333,7 @@ bool CountedWalk::Run(TermId loose, int64_t most) {
   const auto count = static_cast<uint32_t>(vocab_.node_count());
   StateWalker walker(&terms_, &scratch_);
   std::vector<Level> levels(static_cast<size_t>(vocab_.max_token_bytes()) + 1);
+  inside.assign(vocab_.trie_tokens().size(), kNotInside);
   auto enter = [&](StatePlace* at, uint32_t end, uint32_t x, uint32_t rounds, Level* level) {
     walker.Need(at);
     StateWalker::Enter(at, end, &level->at);
@@ -339,7 +357,7 @@ bool CountedWalk::Run(TermId loose, int64_t most) {
     }
     const uint32_t begun = from.rounds + (from.x == 0);
     const Needed* needed = Find({to, x});
-    if (needed == nullptr || begun + needed->rounds >= kMostNeed) return false;
+    if (needed == nullptr || begun + needed->rounds >= most_need_) return false;
     const uint32_t more = needed->rounds;
     // It never gets less on the way on.
     if (begun + more > most) {
@@ -347,27 +365,33 @@ bool CountedWalk::Run(TermId loose, int64_t most) {
       continue;
     }
     any_number &= needed->any_number;
+    if (node.leaf) {
+      for (uint32_t t = node.tokens; t < nodes_[i + 1].tokens; ++t) {
+        inside[t] = static_cast<uint16_t>(begun + more);
+      }
+      ++i;
+      continue;
+    }
     StatePlace& at = walker.Of(to);
     // Where the loop may end without a byte of its own, each place is one to escape from.
-    if (x == 0 && !at.escaping && !node.leaf &&
-        TakesAll(walker, nodes_, alphabets, i, &at, false, UINT32_MAX) &&
+    if (x == 0 && !at.escaping && TakesAll(walker, nodes_, alphabets, i, &at, false, UINT32_MAX) &&
         at.loop.most == UINT64_MAX && alphabets.below(i).IsWithin(at.loop.alphabet) &&
         alphabets.below(i).IsWithin(whole_)) {
       AddWhole(i, begun, more);
       i = node.end;
       continue;
     }
-    if (x == 0 && more == 0 && !node.leaf && alphabets.below(i).leads == 0 &&
+    if (x == 0 && more == 0 && alphabets.below(i).leads == 0 &&
         alphabets.below(i).IsWithin(whole_) && Absorbs(to)) {
       AddWhole(i, begun, 0);
       i = node.end;
       continue;
     }
-    Add(&inside, node.tokens, nodes_[i + 1].tokens, begun + more);
-    if (!node.leaf) {
-      if (at.escaping) escapes.push_back({begun, i});
-      enter(&at, node.end, x, begun, &levels[node.depth]);
+    for (uint32_t t = node.tokens; t < nodes_[i + 1].tokens; ++t) {
+      inside[t] = static_cast<uint16_t>(begun + more);
     }
+    if (at.escaping) escapes.push_back({begun, i});
+    enter(&at, node.end, x, begun, &levels[node.depth]);
     ++i;
   }
   return true;
@@ -404,7 +428,7 @@ std::optional<bool> CountedWalk::RunOver(TermId loose, int64_t most, uint64_t sa
     const TermId to = edge->to;
     const uint32_t begun = from.rounds + (from.x == 0);
     const Needed* needed = Find({to, x});
-    if (needed == nullptr || begun + needed->rounds >= kMostNeed) return std::nullopt;
+    if (needed == nullptr || begun + needed->rounds >= most_need_) return std::nullopt;
     // It never gets less on the way on.
     if (begun + needed->rounds > most) {
       over->push_back({node.tokens, nodes_[node.end].tokens});
@@ -444,6 +468,22 @@ CountedTokens::ByNumber::ByNumber(const std::vector<uint64_t>& entries) {
   ends.pop_back();  // each has become where the next one begins
 }
 
+CountedTokens::ByNumber::ByNumber(std::span<const uint16_t> numbers,
+                                  std::span<const TokenId> trie_tokens) {
+  uint16_t most = 0;
+  for (const uint16_t n : numbers) most = std::max<uint16_t>(most, n == kNotInside ? 0 : n);
+  ends.resize(size_t{most} + 2);
+  for (const uint16_t n : numbers) {
+    if (n != kNotInside) ++ends[n + size_t{1}];
+  }
+  for (size_t n = 1; n < ends.size(); ++n) ends[n] += ends[n - 1];
+  tokens.resize(ends.back());
+  for (size_t t = 0; t < numbers.size(); ++t) {
+    if (numbers[t] != kNotInside) tokens[ends[numbers[t]]++] = trie_tokens[t];
+  }
+  ends.pop_back();  // each has become where the next one begins
+}
+
 std::span<const TokenId> CountedTokens::ByNumber::Between(int64_t from, int64_t to) const {
   auto end = [&](int64_t n) -> size_t {
     if (n < 0) return 0;
@@ -462,17 +502,15 @@ CountedTokens::CountedTokens(size_t words, ByNumber inside, ByNumber left,
       any_number_(any_number),
       most_(most) {}
 
-std::unique_ptr<CountedTokens> CountedTokens::Create(const Vocab& vocab, SetTable* sets,
-                                                     TermId loose,
-                                                     const std::vector<uint32_t>& table,
-                                                     TermId rest, int64_t most,
-                                                     WalkScratch* scratch) {
-  CountedWalk walk(vocab, sets, table, scratch);
+std::unique_ptr<CountedTokens> CountedTokens::Create(
+    const Vocab& vocab, SetTable* sets, TermId loose, const std::vector<uint32_t>& table,
+    std::span<const uint16_t> characters, TermId rest, int64_t most, WalkScratch* scratch) {
+  CountedWalk walk(vocab, sets, table, characters, scratch);
   if (!walk.Fits(rest) || !walk.Run(loose, most)) return nullptr;
   const size_t words = (static_cast<size_t>(vocab.size()) + 31) / 32;
   return std::unique_ptr<CountedTokens>(
-      new CountedTokens(words, ByNumber(walk.inside), ByNumber(walk.left), std::move(walk.escapes),
-                        walk.any_number, most));
+      new CountedTokens(words, ByNumber(walk.inside, vocab.trie_tokens()), ByNumber(walk.left),
+                        std::move(walk.escapes), walk.any_number, most));
 }
 
 std::optional<bool> CountedTokens::FindOver(const Vocab& vocab, SetTable* sets, TermId loose,
@@ -480,7 +518,7 @@ std::optional<bool> CountedTokens::FindOver(const Vocab& vocab, SetTable* sets, 
                                             int64_t most, uint64_t same, size_t limit,
                                             WalkScratch* scratch, std::vector<TokenRun>* over,
                                             uint64_t* reach, uint64_t* completion) {
-  CountedWalk walk(vocab, sets, table, scratch);
+  CountedWalk walk(vocab, sets, table, {}, scratch);
   if (!walk.Fits(rest)) return std::nullopt;
   return walk.RunOver(loose, most, same, limit, over, reach, completion);
 }

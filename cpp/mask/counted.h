@@ -30,12 +30,14 @@ class CountedTokens {
     uint32_t node;    // of the vocabulary's trie
   };
 
-  // `loose`: such a state with X* as its loop. `table`: Slice::Tabulate of X. `most`: tokens that
+  // `loose`: such a state with X* as its loop. `table`: Slice::Tabulate of X. `characters`: as
+  // SliceStore::JsonCharacters() has them. `most`: tokens that
   // need more X's than this are left out, and not walked where that shows. Null where it cannot
   // be told: the rest calls a procedure at once or begins as X's do, or how many X's complete a
   // prefix takes a search over many states.
   static std::unique_ptr<CountedTokens> Create(const Vocab& vocab, SetTable* sets, TermId loose,
-                                               const std::vector<uint32_t>& table, TermId rest,
+                                               const std::vector<uint32_t>& table,
+                                               std::span<const uint16_t> characters, TermId rest,
                                                int64_t most, WalkScratch* scratch);
 
   // The tokens that `loose` (as above) takes and the state of up to `most` X's does not, of those
@@ -65,6 +67,8 @@ class CountedTokens {
   // Tokens by a number.
   struct ByNumber {
     explicit ByNumber(const std::vector<uint64_t>& entries);  // number << 32 | token
+    // Each token's number, in the order of the trie; 65535 for tokens that have none.
+    ByNumber(std::span<const uint16_t> numbers, std::span<const TokenId> trie_tokens);
     // Those of `from` to `to`.
     std::span<const TokenId> Between(int64_t from, int64_t to) const;
 

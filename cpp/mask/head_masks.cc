@@ -23,6 +23,7 @@ namespace {
 constexpr size_t kMostBefore = 6;     // elements in front of the value
 constexpr size_t kLongBefore = 4;     // bytes of a text that is one
 constexpr uint32_t kManyNodes = 256;  // of a residual trie whose tokens are not measured
+constexpr int kMostFirst = 120;       // bytes that begin a value
 
 // A state as some short elements, then a value, then the rest.
 struct ValueState {
@@ -70,6 +71,12 @@ uint64_t Plus(uint64_t measured, uint64_t length) {
 const Level1* MaskCache::FromHead(TermId state) {
   const auto split = Split(terms_, state);
   if (!split.has_value()) return nullptr;
+  if (split->before.empty()) {
+    // Any character: nearly all tokens are left over after it, of which the rest reads few.
+    int first = 0;
+    for (const ByteEdge& e : terms_.Expand(split->value).bytes) first += e.hi - e.lo + 1;
+    if (first > kMostFirst) return nullptr;
+  }
   {
     std::lock_guard lock(mutex_);
     if (heads_.insert(uint64_t{split->value.value} << 4 | split->before.size()).second) {

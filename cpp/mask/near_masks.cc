@@ -235,8 +235,8 @@ std::shared_ptr<const CountedTokens> MaskCache::TokensOf(TermId state,
   std::shared_ptr<const CountedTokens> made;
   {
     const DraftLease draft(&drafts_);
-    made =
-        CountedTokens::Create(*vocab_, &sets_, loose, *table, counted.rest, most, &draft->scratch);
+    made = CountedTokens::Create(*vocab_, &sets_, loose, *table, slice_store_->JsonCharacters(),
+                                 counted.rest, most, &draft->scratch);
   }
   std::lock_guard lock(counted_mutex_);
   if (counted_bytes_ > kMostCounted) {
@@ -278,7 +278,9 @@ const Level1* MaskCache::FromCount(TermId state, const TermStore::Counted& count
 
 // The mask of a state with bounds from one with others; null where it is as well made by itself.
 const Level1* MaskCache::FromOtherBounds(TermId state) {
-  const auto counted = terms_.FindCount(state);
+  auto counted = terms_.FindCount(state);
+  // Such as the sign of a number.
+  if (counted.has_value() && counted->most <= 1) counted = std::nullopt;
   const bool near = counted.has_value() && counted->most <= kNear;
   if (near) {
     if (const Level1* made = FromCount(state, *counted)) return made;

@@ -11,7 +11,8 @@
 // Bounds are left out (TermStore::LoosenHead): a text short enough to be completed within them is
 // one of the state's. A lower bound can always be reached by characters of the alphabet put behind.
 //
-// Cost: that of deriving the states, up to kMostStates, once; so only long walks ask. Tests:
+// Cost: that of deriving the states, up to kMostStates, once; so only long walks ask. Where each of
+// many states leads to many, as in the grammar of regular expressions, that is given up. Tests:
 // tests/mask/mask_test.cc.
 #include "mask/regions.h"
 
@@ -25,6 +26,8 @@ namespace {
 
 constexpr size_t kMostStates = 128;
 constexpr size_t kMostMade = 640;      // states that are made on the way
+constexpr size_t kMostEdges = 160;     // that a state and its targets have, on average
+constexpr size_t kMoreEdges = 1024;    // and so many more
 constexpr size_t kMostRegions = 4096;  // kept
 constexpr int kFewest = 8;             // characters in an alphabet that is worth it
 constexpr int64_t kLeastBound = 16;    // bytes; lower bounds stay
@@ -92,6 +95,7 @@ Regions::Region* Regions::Find(TermStore& terms, TermId start) {
   const Alphabet readable = Readable(terms, start);
   Alphabet alphabet = readable;
   const size_t before = terms.size();
+  size_t edges = 0;
   std::vector<TermId> states = {start};
   struct Target {
     TermId to;
@@ -108,7 +112,10 @@ Regions::Region* Regions::Find(TermStore& terms, TermId start) {
       AddAscii(e, same == targets.end() ? &targets.emplace_back(Target{e.to, {}}).by : &same->by);
     }
     // What reads least comes first: mostly it ends the text.
+    edges += terms.Expand(states[i]).bytes.size();
     for (Target& target : targets) {
+      edges += terms.Expand(target.to).bytes.size();
+      if (edges > kMoreEdges + kMostEdges * (i + 1)) return &region;
       target.reads = Both(Readable(terms, target.to), alphabet).AsciiSize();
     }
     std::ranges::sort(targets, {}, &Target::reads);

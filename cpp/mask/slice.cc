@@ -5,19 +5,45 @@
 // another, a token falls into X's in at most one way, and the count is exact. For X = any character
 // of a JSON string that needs no second look, 123,000 of Llama 3's 128,000 tokens are in the slice
 // and the trie of the others has 6,000 nodes. How many X's a token has is found by a walk of its
-// own, once a bound asks for it. Cost: some 0.5 ms at 128,000 tokens, once for a class and
-// vocabulary. Tests: tests/mask/slice_test.cc.
+// own, once a bound asks for it.
+//
+// Characters beyond ASCII may be cut off where a token ends, which the trie's alphabets do not
+// tell. But a slice of JSON strings does: tokens in it are of whole characters. So below a node
+// without other tokens than those, of characters that are an X each, all tokens are X's.
+//
+// Cost: some 0.5 ms at 128,000 tokens, once for a class and vocabulary, and half of that with the
+// slice of JSON strings at hand. Tests: tests/mask/slice_test.cc.
 #include "mask/slice.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "mask/bitmap_store.h"
+#include "mask/regions.h"
 
 namespace grammask::internal {
 namespace {
 
 constexpr size_t kMaxStates = 4096;  // of X's automaton, over which it is no class of characters
+
+// Whether each text of bytes out of the ranges completes the X whose automaton is in a state. At
+// most three bytes.
+bool IsWhole(const std::vector<uint32_t>& table, uint32_t state,
+             std::span<const ByteRange> ranges) {
+  if (ranges.empty()) return state == 0;
+  uint32_t last = Slice::kRefused;
+  for (int b = ranges[0].lo; b <= ranges[0].hi; ++b) {
+    const uint32_t to = table[size_t{state} * 256 + static_cast<size_t>(b)];
+    if (to == Slice::kRefused || (to == 0 && ranges.size() > 1)) return false;
+    if (to == last) continue;
+    last = to;
+    if (!IsWhole(table, to, ranges.subspan(1))) return false;
+  }
+  return true;
+}
+
+bool IsAsciiWithin(const Alphabet& below, const Alphabet& all) {
+  return below.leads == 0 && below.IsWithin(all);
+}
 
 }  // namespace
 
@@ -51,22 +77,37 @@ Slice::Slice(const Vocab& vocab, const std::vector<uint32_t>& table)
   for (uint8_t b = 0; b < 0x80; ++b) {
     if (table_[b] == 0) single_.Add(b);
   }
+  for (int b = 0xC2; b <= 0xF4; ++b) {
+    const auto lead = static_cast<uint8_t>(b);
+    const uint32_t state = table_[lead];
+    if (state != kRefused && state != 0 && IsWhole(table_, state, BytesAfter(lead))) {
+      single_.AddLead(lead);
+    }
+  }
 }
 
-std::unique_ptr<Slice> Slice::Create(const Vocab& vocab, const std::vector<uint32_t>& table) {
+std::unique_ptr<Slice> Slice::Create(const Vocab& vocab, const std::vector<uint32_t>& table,
+                                     Slice* utf8) {
   std::unique_ptr<Slice> slice(new Slice(vocab, table));
-  slice->Walk();
+  slice->Walk(utf8);
   for (uint32_t i = 1; i < slice->others_.node_count(); i = slice->others_.nodes[i].end) {
     slice->root_children_[slice->others_.nodes[i].byte] = i;
   }
   slice->bitmaps_ = std::vector<std::atomic<uint32_t*>>(static_cast<size_t>(slice->longest_) + 1);
+  if (utf8 != nullptr) {
+    auto* bitmap = new uint32_t[slice->words_];
+    std::memcpy(bitmap, utf8->UpTo(UINT64_MAX), slice->words_ * 4);
+    for (TokenId t : utf8->others_.tokens) SetBit(bitmap, t);
+    for (TokenId t : slice->others_.tokens) ClearBit(bitmap, t);
+    slice->bitmaps_.back().store(bitmap, std::memory_order_release);
+  }
   return slice;
 }
 
 // Fills others_ and longest_. The trie of the others is laid down beside the walk: a subtree that
 // is refused is copied whole, a node above it, or with a token that ends inside an X, when it is
 // first needed.
-void Slice::Walk() {
+void Slice::Walk(const Slice* utf8) {
   struct Level {
     uint32_t state, count, node;
   };
@@ -94,12 +135,25 @@ void Slice::Walk() {
     while (open.size() <= depth) add_node(open.size(), nodes[levels[open.size()].node].byte);
   };
   auto add_tokens = [&](uint32_t from, uint32_t to) {
+    if (from == to) return;
+    if (!other_runs_.empty() && other_runs_.back().last == from) {
+      other_runs_.back().last = to;
+    } else {
+      other_runs_.push_back({from, to});
+    }
     others_.tokens.insert(others_.tokens.end(), tokens.begin() + from, tokens.begin() + to);
   };
   const uint32_t* const targets = table_.data();
   const Alphabet single = single_;
   const auto node_count = static_cast<uint32_t>(vocab_.node_count());
   uint32_t longest = 0;
+  const TokenRun* run = utf8 != nullptr ? utf8->other_runs_.data() : nullptr;
+  const TokenRun* const runs_end = run + (run != nullptr ? utf8->other_runs_.size() : 0);
+  // Whether each token at and below a node is of whole characters. Nodes come in preorder.
+  auto is_whole = [&](const TrieNode& node) {
+    while (run != runs_end && run->last <= node.tokens) ++run;
+    return run == runs_end || run->first >= nodes[node.end].tokens;
+  };
   for (uint32_t i = 1; i < node_count;) {
     const TrieNode& node = nodes[i];
     const Level& from = levels[node.depth - 1u];
@@ -119,11 +173,16 @@ void Slice::Walk() {
       continue;
     }
     const uint32_t count = from.count + (state == 0);
-    if (state == 0 && alphabets.below(i).IsWithin(single)) {
-      // Each byte more is an X more.
-      longest = std::max(longest, count + alphabets.deepest(i) - node.depth);
-      i = node.end;
-      continue;
+    if (state == 0) {
+      const Alphabet& below = alphabets.below(i);
+      // Each byte more is an X more, or part of one.
+      const uint32_t most = count + alphabets.deepest(i) - node.depth;
+      if (below.IsWithin(single) &&
+          (below.leads == 0 || (utf8 != nullptr && most <= longest && is_whole(node)))) {
+        if (below.leads == 0) longest = std::max(longest, most);
+        i = node.end;
+        continue;
+      }
     }
     levels[node.depth] = {state, count, i};
     const uint32_t end = nodes[i + 1].tokens;
@@ -145,6 +204,7 @@ void Slice::Walk() {
   out.push_back({count, static_cast<uint32_t>(others_.tokens.size()), 0, 0, 1});
   out.shrink_to_fit();
   others_.tokens.shrink_to_fit();
+  other_runs_.shrink_to_fit();
 }
 
 // Fills counts_ and long_. The automaton is not needed any more then.
@@ -170,7 +230,7 @@ void Slice::Count() {
       continue;
     }
     const uint32_t count = from.count + (state == 0);
-    if (state == 0 && alphabets.below(i).IsWithin(single)) {
+    if (state == 0 && IsAsciiWithin(alphabets.below(i), single)) {
       const uint32_t before = node.depth - count, end = nodes[node.end].tokens;
       for (uint32_t t = node.tokens; t < end; ++t) {
         counts[t] = static_cast<uint16_t>(lengths[t] - before);
@@ -233,6 +293,7 @@ size_t Slice::memory_bytes() const {
   std::lock_guard lock(mutex_);
   size_t bytes = sizeof(Slice) + table_.capacity() * 4 + counts_.capacity() * 2 +
                  long_.capacity() * 4 + others_.memory_bytes() +
+                 other_runs_.capacity() * sizeof(TokenRun) +
                  bitmaps_.capacity() * sizeof(bitmaps_[0]);
   for (const auto& bitmap : bitmaps_) bytes += bitmap.load() != nullptr ? words_ * 4 : 0;
   return bytes;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "automaton/term_store.h"
+#include "mask/bitmap_store.h"
 #include "mask/token_trie.h"
 #include "vocab/vocab.h"
 
@@ -27,14 +28,19 @@ class Slice {
   // come the others in the order in which a search by bytes meets them, so that equal automata give
   // equal tables. Null when some text of X begins another, or X is no regular class-like term.
   static std::optional<std::vector<uint32_t>> Tabulate(TermStore* terms, TermId x);
-  // The slice of what Tabulate gave. `vocab` outlives it.
-  static std::unique_ptr<Slice> Create(const Vocab& vocab, const std::vector<uint32_t>& table);
+  // The slice of what Tabulate gave. `vocab` outlives it. `utf8`: a slice of which each X is of
+  // whole characters of UTF-8, such as that of JSON strings, or null; with one it takes less time.
+  static std::unique_ptr<Slice> Create(const Vocab& vocab, const std::vector<uint32_t>& table,
+                                       Slice* utf8 = nullptr);
   ~Slice();
 
   // The tokens of 1..`most` X, as a bitmap of ceil(V/32) words. The first call with fewer than
   // longest() counts them.
   const uint32_t* UpTo(uint64_t most);
   int longest() const { return longest_; }  // greatest number of X in a token
+  // Of each token in the order of the vocabulary's trie the number of X, 0 where it is none; empty
+  // before a call of UpTo with fewer than longest().
+  std::span<const uint16_t> counts() const { return counts_; }
   const TokenTrie& others() const { return others_; }
   // The child of the root of others() for a first byte, or 0.
   uint32_t root_child(uint8_t byte) const { return root_children_[byte]; }
@@ -42,7 +48,7 @@ class Slice {
 
  private:
   Slice(const Vocab& vocab, const std::vector<uint32_t>& table);
-  void Walk();
+  void Walk(const Slice* utf8);
   void Count();
   const uint32_t* Make(size_t n);
 
@@ -51,13 +57,14 @@ class Slice {
   const Vocab& vocab_;
   std::vector<uint32_t> table_;  // empty once the tokens are counted
   const size_t words_;
-  Alphabet single_;  // ASCII characters that are an X each
+  Alphabet single_;  // characters that are an X each, by first byte where all that begin so are
   int longest_ = 0;
   // Of each token in the order of the vocabulary's trie, once known: the number of X, 0 where it is
   // none.
   std::vector<uint16_t> counts_;
   std::vector<uint32_t> long_;  // indexes of tokens of more than kLong X, once known
   TokenTrie others_;
+  std::vector<TokenRun> other_runs_;  // the same tokens; ascending
   uint32_t root_children_[256] = {};
   std::vector<std::atomic<uint32_t*>> bitmaps_;  // by number, 0..longest_
   mutable std::mutex mutex_;

@@ -76,7 +76,12 @@ std::shared_ptr<Slice> SliceStore::Get(const Vocab& vocab, TermStore* terms, Ter
     if (!table.has_value()) return nullptr;
     if (auto slice = Found(automaton)) return slice;
   }
-  std::shared_ptr<Slice> made = Slice::Create(vocab, *table);
+  std::shared_ptr<Slice> utf8;
+  {
+    std::lock_guard lock(mutex_);
+    utf8 = stays_;
+  }
+  std::shared_ptr<Slice> made = Slice::Create(vocab, *table, utf8.get());
   std::lock_guard lock(mutex_);
   if (auto slice = Found(automaton)) return slice;
   slices_[automaton] = {made, ++calls_};
@@ -99,6 +104,11 @@ void SliceStore::MakeJsonStrings(const Vocab& vocab) {
     std::lock_guard lock(mutex_);
     stays_ = std::move(slice);
   });
+}
+
+std::span<const uint16_t> SliceStore::JsonCharacters() {
+  std::lock_guard lock(mutex_);
+  return stays_ != nullptr ? stays_->counts() : std::span<const uint16_t>();
 }
 
 // Locked.

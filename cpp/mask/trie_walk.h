@@ -143,6 +143,7 @@ struct WalkScratch {
   std::vector<Roaming<TermId>> state_roaming;       // likewise
   absl::flat_hash_map<uint32_t, LooseLeads> loose;  // by state
   Regions regions;
+  std::vector<uint16_t> numbers;  // of tokens, see counted.cc
   uint32_t in_vain = 0;        // places in this mask that were asked for a loop, and had none
   SetPlace sets[kPlaces];      // by id
   StatePlace states[kPlaces];  // by id

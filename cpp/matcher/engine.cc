@@ -3,8 +3,10 @@
 // The rule is RE2's: a cache over its budget is thrown away whole and refills with what is in use.
 // A compiler's tables are one generation; over the budget the hub starts an empty one, grammars are
 // built into it when they are next used, and matchers notice by one atomic read and replay their
-// output there. So memory is bounded by the budget and what running matchers hold, on any input,
-// and no lookup pays for it. Tests: tests/matcher/budget_test.cc.
+// output there. That costs an output milliseconds at once, so a generation mostly ends where a
+// grammar is compiled, and an output goes on in it up to an eighth over the budget. Memory is thus
+// bounded by the budget and what running matchers hold, on any input, and no lookup pays for it.
+// Tests: tests/matcher/budget_test.cc.
 #include "matcher/engine.h"
 
 #include <algorithm>
@@ -13,6 +15,11 @@
 #include "matcher/saved_grammar.h"
 
 namespace grammask::internal {
+namespace {
+
+constexpr size_t kSlack = 8;  // the part of a budget by which outputs may go over it
+
+}  // namespace
 
 size_t Engine::memory_bytes() {
   std::lock_guard lock(terms.mutex());
@@ -44,9 +51,11 @@ std::shared_ptr<Engine> EngineHub::Current() {
   return current_;
 }
 
-void EngineHub::CheckBudget(Engine& engine) {
+void EngineHub::CheckBudget(Engine& engine, bool outputs) {
   if (engine.generation != generation()) return;
-  if (engine.memory_bytes() <= engine.budget.load(std::memory_order_relaxed)) return;
+  size_t budget = engine.budget.load(std::memory_order_relaxed);
+  if (outputs) budget += budget / kSlack;
+  if (engine.memory_bytes() <= budget) return;
   std::lock_guard lock(mutex_);
   if (current_.get() != &engine) return;
   const uint64_t next = engine.generation + 1;

@@ -57,8 +57,9 @@ class EngineHub {
   std::shared_ptr<Engine> Current();
   // The number of the current generation: one atomic read, to see whether to move on.
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
-  // Starts a new generation when `engine` is the current one and over its budget.
-  void CheckBudget(Engine& engine);
+  // Starts a new generation when `engine` is the current one and over its budget. `outputs`: by so
+  // much that the outputs at hand should move, too, and not only what is compiled next.
+  void CheckBudget(Engine& engine, bool outputs = false);
   const Limits& limits() const { return limits_; }
 
  private:

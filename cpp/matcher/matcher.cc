@@ -86,7 +86,7 @@ struct GrammarMatcher::Impl {
       Replay();
     if (--until_budget_check == 0) [[unlikely]] {
       until_budget_check = kBudgetInterval;
-      common->compiled.impl()->hub->CheckBudget(*engine);
+      common->compiled.impl()->hub->CheckBudget(*engine, true);
       if (engine->retired()) Replay();
     }
   }

@@ -43,6 +43,9 @@ std::vector<std::string> Tokens() {
                      "a b c d e f g h",
                      " the",
                      " a b",
+                     "a\\n\xC3\xA9",
+                     "\\n\xC3\xA9\xC3\xA9",
+                     "\\nabc\xC3\xA9\xC3\xA9",
                      "word word "},
                     11, "abcdef0123 -\"\\,xyz\xC3\xA9", 3000, 9);
 }
@@ -122,12 +125,20 @@ std::vector<Pattern> Patterns() {
   };
 }
 
+// With the numbers of characters of all tokens at hand.
+std::shared_ptr<SliceStore> JsonStrings(const Vocab& vocab) {
+  auto slices = std::make_shared<SliceStore>();
+  slices->MakeJsonStrings(vocab);
+  return slices;
+}
+
 // Every length left, each checked against trying all tokens.
 TEST(CountedMask, BesidePatterns) {
   const auto vocab = MakeVocab(Tokens());
+  const auto slices = JsonStrings(*vocab);
   for (const bool json : {false, true}) {
     for (const Pattern& pattern : Patterns()) {
-      MaskWorld w(vocab);
+      MaskWorld w(vocab, slices);
       for (const auto& [least, most] : std::vector<std::pair<int64_t, int64_t>>{
                {0, 3}, {0, 5}, {0, 12}, {2, 5}, {6, 6}, {0, 16}, {0, 17}, {1, 40}, {30, 40}}) {
         if (most < pattern.shortest || least > pattern.longest) continue;
@@ -154,16 +165,22 @@ TEST(CountedMask, BesidePatterns) {
 // A count alone, of characters that are not most of all.
 TEST(CountedMask, Alone) {
   const auto vocab = MakeVocab(Tokens());
-  MaskWorld w(vocab);
-  for (int64_t most = 1; most < 14; ++most) {
-    for (int64_t least : {int64_t{0}, int64_t{1}, most}) {
-      const SetId start = w.Start([&](GrammarBuilder& b) {
-        return b.Sequence({b.Repeat(b.Class(CodePointSet{{'a', 'f'}, {0xE9, 0xE9}}), least, most),
-                           b.Bytes("\""), b.Star(b.Class(CodePointSet{{',', ','}, {'a', 'b'}}))});
-      });
-      w.CheckAlong(start, std::string(static_cast<size_t>(most), 'b') + "\"a",
-                   std::to_string(least) + " to " + std::to_string(most));
-      if (HasFatalFailure()) return;
+  const CodePointSet classes[] = {{{'a', 'f'}, {0xE9, 0xE9}},
+                                  {{'a', 'f'}, {'\\', '\\'}, {'n', 'n'}, {0x80, 0x10FFFF}}};
+  for (const CodePointSet& x : classes) {
+    for (const bool at_hand : {false, true}) {
+      MaskWorld w(vocab, at_hand ? JsonStrings(*vocab) : std::make_shared<SliceStore>());
+      for (int64_t most = 1; most < 14; ++most) {
+        for (int64_t least : {int64_t{0}, int64_t{1}, most}) {
+          const SetId start = w.Start([&](GrammarBuilder& b) {
+            return b.Sequence({b.Repeat(b.Class(x), least, most), b.Bytes("\""),
+                               b.Star(b.Class(CodePointSet{{',', ','}, {'a', 'b'}}))});
+          });
+          w.CheckAlong(start, std::string(static_cast<size_t>(most), 'b') + "\"a",
+                       std::to_string(least) + " to " + std::to_string(most));
+          if (HasFatalFailure()) return;
+        }
+      }
     }
   }
 }

@@ -115,6 +115,32 @@ TEST(Slice, CharactersInUtf8) {
   }
 }
 
+TEST(Slice, WithThatOfJsonStringsAtHand) {
+  std::vector<std::string> tokens = Tokens();
+  for (const char* text :
+       {"\xC3\xA9\xC3\xA9", "q\xC3\xA9", "q\xC3\xA9z", "\xC3\xA9\xC3", "\xE4\xB8\x80",
+        "\xE4\xB8\x80\xE4\xB8", "\xE4\xB8\x80z", "\xE4\xB8\x80/", "q/", "/q\xC3\xA9"}) {
+    tokens.push_back(text);
+  }
+  const auto vocab = MakeVocab(tokens);
+  TermStore terms({}, 16);
+  const auto json = MakeSlice(*vocab, &terms, terms.Character(CodePointSet::All(), true));
+  for (const CodePointSet& set :
+       {CodePointSet{{'a', 'z'}}, CodePointSet::All(), CodePointSet{{'q', 'q'}, {0x80, 0xFFFF}},
+        CodePointSet{{0x4E00, 0x9FFF}}, CodePointSet{{'a', 'z'}, {0xC0, 0xFF}},
+        CodePointSet::All().Minus({{'/', '/'}}), CodePointSet::All().Minus({{0xE9, 0xE9}}),
+        CodePointSet{{'/', '/'}, {0x80, 0x10FFFF}}}) {
+    const auto table = Slice::Tabulate(&terms, terms.Character(set, false));
+    ASSERT_TRUE(table.has_value());
+    const auto slice = Slice::Create(*vocab, *table, json.get());
+    CheckSlice(*vocab, slice.get(), [&](std::string_view text) { return Count(set, text); });
+  }
+  // Bytes that are no characters.
+  const TermId bytes = terms.ByteClass(ByteSet::All());
+  const auto slice = Slice::Create(*vocab, *Slice::Tabulate(&terms, bytes), json.get());
+  CheckSlice(*vocab, slice.get(), [](std::string_view text) { return text.size(); });
+}
+
 TEST(Slice, CharactersInAnyJsonSpelling) {
   const auto vocab = MakeVocab(Tokens());
   TermStore terms({}, 16);
