@@ -199,6 +199,9 @@ class LengthFinder {
   absl::flat_hash_map<NodeId, Lengths> known_;
 };
 
+// Alternatives that are compared with one another.
+constexpr size_t kMostCompared = 512;
+
 // Longer texts are not looked into for what is excluded.
 constexpr size_t kMaxClashText = 64;
 
@@ -224,6 +227,7 @@ class BodyWriter {
     GM_RETURN_IF_ERROR(AddPatternsAndFormats());
     GM_ASSIGN_OR_RETURN(bool clash, TextsClash());
     if (clash) return b_.Nothing();
+    GM_RETURN_IF_ERROR(DropImplied());
     if (set_.values) {
       parts_.push_back(Texts(*set_.values));
     } else {
@@ -294,25 +298,66 @@ class BodyWriter {
   // Whether a text that every member has somewhere holds what no member may have anywhere: "a12"
   // and not "a1". The automaton would find out, but only by going through all that the parts allow.
   StatusOr<bool> TextsClash() {
-    NodeId all = b_.Star(any_);
     for (NodeId excluded : excluded_) {
-      NodeView search = b_.node(excluded);
-      if (search.kind != NodeKind::kSequence || search.children.front() != all ||
-          search.children.back() != all) {
-        continue;
-      }
+      if (!IsSearch(excluded)) continue;
       for (size_t i = 0; i < positive_; ++i) {
-        NodeView part = b_.node(parts_[i]);
-        if (part.kind != NodeKind::kSequence) continue;
-        for (NodeId child : part.children) {
-          NodeView text = b_.node(child);
-          if (text.kind != NodeKind::kJsonText || text.text.size() > kMaxClashText) continue;
-          GM_ASSIGN_OR_RETURN(bool found, MatchesText(b_, excluded, JsonSpelling(text.text)));
-          if (found) return true;
-        }
+        GM_ASSIGN_OR_RETURN(bool found, HoldsTextOf(parts_[i], excluded));
+        if (found) return true;
       }
     }
     return false;
+  }
+
+  // Leaves out searches for what a text that every member has somewhere holds anyhow: of "ab1" and
+  // "[ab]" the latter.
+  Status DropImplied() {
+    for (size_t i = 0; i < positive_;) {
+      bool implied = false;
+      for (size_t j = 0; j < positive_ && !implied && IsSearch(parts_[i]); ++j) {
+        if (j == i) continue;
+        GM_ASSIGN_OR_RETURN(implied, HoldsTextOf(parts_[j], parts_[i]));
+      }
+      if (implied) {
+        parts_.erase(parts_.begin() + static_cast<std::ptrdiff_t>(i));
+        --positive_;
+      } else {
+        ++i;
+      }
+    }
+    return {};
+  }
+
+  // Whether a node is what it looks for with any characters around it.
+  bool IsSearch(NodeId node) {
+    const NodeId all = b_.Star(any_);
+    const NodeView search = b_.node(node);
+    return search.kind == NodeKind::kSequence && search.children.front() == all &&
+           search.children.back() == all;
+  }
+
+  // Whether a text that is in all of `part` is found by `search`.
+  StatusOr<bool> HoldsTextOf(NodeId part, NodeId search) {
+    const NodeView sequence = b_.node(part);
+    if (sequence.kind != NodeKind::kSequence) return false;
+    for (NodeId child : sequence.children) {
+      const NodeView text = b_.node(child);
+      if (text.kind != NodeKind::kJsonText || text.text.size() > kMaxClashText) continue;
+      GM_ASSIGN_OR_RETURN(bool found, MatchesText(b_, search, JsonSpelling(text.text)));
+      if (found) return true;
+    }
+    return false;
+  }
+
+  // Leaves out what all texts of so many characters are none of.
+  void DropOutOfReach(const Lengths& lengths) {
+    for (size_t i = parts_.size(); i-- > positive_;) {
+      const NodeView part = b_.node(parts_[i]);
+      if (part.kind != NodeKind::kNot) continue;
+      const Lengths l = lengths_.Of(part.children[0]);
+      if (l.max < lengths.min || l.min > lengths.max) {
+        parts_.erase(parts_.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
   }
 
   StatusOr<NodeId> Pattern(const std::string& pattern) {
@@ -333,7 +378,10 @@ class BodyWriter {
   void ApplyLength() {
     // Lengths that clash leave nothing; the automaton would go through all texts to find out.
     const bool alone = positive_ == 1 && min_ == 0 && max_ == kUnbounded;
-    if (alone) return;
+    if (alone) {
+      if (parts_.size() > positive_) DropOutOfReach(lengths_.Of(parts_[0]));
+      return;
+    }
     Lengths common{min_, max_};
     for (size_t i = 0; i < positive_; ++i) {
       Lengths l = lengths_.Of(parts_[i]);
@@ -343,6 +391,7 @@ class BodyWriter {
       parts_ = {b_.Nothing()};
       return;
     }
+    DropOutOfReach(common);
     for (size_t i = 0; i < positive_ && (min_ > 0 || max_ != kUnbounded); ++i) {
       Lengths l = lengths_.Of(parts_[i]);
       if (l.min >= min_) min_ = 0;
@@ -422,6 +471,17 @@ class BodyWriter {
   size_t positive_ = 0;
   std::vector<NodeId> excluded_;  // patterns that must not match
 };
+
+// Whether a is plainly within b: `[0-9]{2,4}` within `[0-9a-f]{1,8}`.
+bool IsWithin(const GrammarBuilder& builder, NodeId a, NodeId b) {
+  if (a == b) return true;
+  const NodeView x = builder.node(a), y = builder.node(b);
+  if (x.kind != NodeKind::kRepeat || y.kind != NodeKind::kRepeat) return false;
+  if (x.min < y.min || x.max > y.max) return false;
+  const NodeView c = builder.node(x.children[0]), d = builder.node(y.children[0]);
+  if (c.kind != NodeKind::kJsonClass || d.kind != NodeKind::kJsonClass) return false;
+  return c.characters->Intersect(*d.characters) == *c.characters;
+}
 
 }  // namespace
 
@@ -560,30 +620,28 @@ std::vector<StringSet> Complement(const StringSet& original) {
   StringSet set = original;
   set.Normalise();
   std::vector<StringSet> result;
-  // Terms are disjoint: each negates one condition and keeps those before it.
-  StringSet before;
-  auto add = [&](const StringSet& negated, const StringSet& condition) {
-    StringSet term = Intersect(before, negated);
+  // Each negates one condition. Only the list of values is kept for those after it: what a case
+  // holds besides multiplies in every intersection.
+  StringSet listed;
+  auto add = [&](const StringSet& negated) {
+    StringSet term = Intersect(listed, negated);
     if (!term.IsEmpty()) result.push_back(std::move(term));
-    before = Intersect(before, condition);
   };
   if (set.values) {
-    StringSet is, is_not;
-    is.values = set.values;
+    StringSet is_not;
     is_not.excluded = *set.values;
-    add(is_not, is);
+    add(is_not);
+    listed.values = set.values;
   }
   if (set.min_length > 0) {
-    StringSet is, is_not;
-    is.min_length = set.min_length;
+    StringSet is_not;
     is_not.max_length = set.min_length - 1;
-    add(is_not, is);
+    add(is_not);
   }
   if (set.max_length != kUnbounded) {
-    StringSet is, is_not;
-    is.max_length = set.max_length;
+    StringSet is_not;
     is_not.min_length = set.max_length + 1;
-    add(is_not, is);
+    add(is_not);
   }
   using List = std::vector<std::string> StringSet::*;
   constexpr std::pair<List, List> kOpposites[] = {{&StringSet::patterns, &StringSet::not_patterns},
@@ -592,19 +650,68 @@ std::vector<StringSet> Complement(const StringSet& original) {
                                                   {&StringSet::not_formats, &StringSet::formats}};
   for (auto [list, opposite] : kOpposites) {
     for (const std::string& s : set.*list) {
-      StringSet is, is_not;
-      (is.*list).push_back(s);
+      StringSet is_not;
       (is_not.*opposite).push_back(s);
-      add(is_not, is);
+      add(is_not);
     }
   }
   if (!set.excluded.empty()) {
-    StringSet is, is_not;
-    is.excluded = set.excluded;
+    StringSet is_not;
     is_not.values = set.excluded;
-    add(is_not, is);
+    add(is_not);
   }
   return result;
+}
+
+bool PlainlyWithin(const StringSet& a, const StringSet& b) {
+  if (b.min_length > a.min_length || b.max_length < a.max_length) return false;
+  if (b.values) return a == b;
+  auto holds = [](const std::vector<std::string>& all, const std::vector<std::string>& some) {
+    return some.empty() || std::ranges::includes(all, some);
+  };
+  return holds(a.patterns, b.patterns) && holds(a.not_patterns, b.not_patterns) &&
+         holds(a.formats, b.formats) && holds(a.not_formats, b.not_formats) &&
+         holds(a.excluded, b.excluded);
+}
+
+void DropWithin(const GrammarBuilder& builder, std::vector<NodeId>* bodies) {
+  if (bodies->size() < 2 || bodies->size() > kMostCompared) return;
+  // A bit for each part of theirs.
+  absl::InlinedVector<NodeId, 64> parts;
+  struct Body {
+    NodeId node;
+    uint64_t parts, implied;  // of the latter it is within each
+  };
+  std::vector<Body> all;
+  all.reserve(bodies->size());
+  for (NodeId body : *bodies) {
+    const NodeView view = builder.node(body);
+    const NodeId self[] = {body};
+    Body& added = all.emplace_back(Body{body, 0, 0});
+    for (NodeId part : view.kind == NodeKind::kAnd ? view.children : std::span(self)) {
+      const auto it = std::ranges::find(parts, part);
+      if (it == parts.end() && parts.size() == 64) return;
+      added.parts |= uint64_t{1} << (it - parts.begin());
+      if (it == parts.end()) parts.push_back(part);
+    }
+  }
+  for (size_t i = 0; i < parts.size(); ++i) {
+    uint64_t within = 0;
+    for (size_t j = 0; j < parts.size(); ++j) {
+      within |= uint64_t{IsWithin(builder, parts[i], parts[j])} << j;
+    }
+    for (Body& body : all) body.implied |= (body.parts >> i & 1) != 0 ? within : 0;
+  }
+  bodies->clear();
+  for (size_t i = 0; i < all.size(); ++i) {
+    bool within = false;
+    for (size_t j = 0; j < all.size() && !within; ++j) {
+      if (j == i || (all[j].parts & ~all[i].implied) != 0) continue;
+      // Of two that are within each other the first stays.
+      within = j < i || (all[i].parts & ~all[j].implied) != 0;
+    }
+    if (!within) bodies->push_back(all[i].node);
+  }
 }
 
 bool Disjoint(const StringSet& a, const StringSet& b) { return Intersect(a, b).IsEmpty(); }

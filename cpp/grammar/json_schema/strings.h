@@ -54,8 +54,10 @@ StringSet Intersect(const StringSet& a, const StringSet& b);
 bool MergeValues(const StringSet& from, StringSet* into, size_t most);
 // True only where both are such lists and plainly have nothing in common.
 bool ListsApart(const StringSet& a, const StringSet& b);
-// Disjoint sets whose union is every string outside `set`; {} when it holds every string.
+// Sets whose union is every string outside `set`; {} when it holds every string.
 std::vector<StringSet> Complement(const StringSet& set);
+// Whether each condition of b, normalised, is one of a's: then a is within b.
+bool PlainlyWithin(const StringSet& a, const StringSet& b);
 // True only when it is proved; false may also mean "not known".
 bool Disjoint(const StringSet& a, const StringSet& b);
 
@@ -71,6 +73,9 @@ using PatternMemo = absl::flat_hash_map<std::string, NodeId>;
 // finds empty gives a node without members. What is in `memo` is not parsed again.
 StatusOr<NodeId> EmitStringBody(GrammarBuilder* builder, const StringSet& set, const Limits& limits,
                                 PatternMemo* memo = nullptr);
+
+// Of the nodes of alternatives leaves out those that are plainly within another one.
+void DropWithin(const GrammarBuilder& builder, std::vector<NodeId>* bodies);
 
 }  // namespace grammask::internal
 
