@@ -155,7 +155,7 @@ Status SchemaEmitter::AddScalars(const ValueSet& set, std::vector<NodeId>* alter
       if (body != builder_.Nothing()) bodies.push_back(body);
     }
   }
-  DropWithin(builder_, &bodies);
+  UniteBodies(&builder_, &bodies);
   const NodeId quote = layout_.Quote();
   for (NodeId body : bodies) {
     alternatives->push_back(RuleFor(builder_.Sequence({quote, body, quote}), "string"));

@@ -11,6 +11,7 @@
 #include "grammar/json_schema/strings.h"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 
 #include "absl/container/flat_hash_map.h"
@@ -199,6 +200,8 @@ class LengthFinder {
   absl::flat_hash_map<NodeId, Lengths> known_;
 };
 
+// Alternatives up to so many stay as they are.
+constexpr size_t kFew = 4;
 // Alternatives that are compared with one another.
 constexpr size_t kMostCompared = 512;
 
@@ -674,20 +677,21 @@ bool PlainlyWithin(const StringSet& a, const StringSet& b) {
          holds(a.excluded, b.excluded);
 }
 
-void DropWithin(const GrammarBuilder& builder, std::vector<NodeId>* bodies) {
+void UniteBodies(GrammarBuilder* builder, std::vector<NodeId>* bodies) {
   if (bodies->size() < 2 || bodies->size() > kMostCompared) return;
   // A bit for each part of theirs.
   absl::InlinedVector<NodeId, 64> parts;
   struct Body {
     NodeId node;
     uint64_t parts, implied;  // of the latter it is within each
+    bool kept;
   };
   std::vector<Body> all;
   all.reserve(bodies->size());
   for (NodeId body : *bodies) {
-    const NodeView view = builder.node(body);
+    const NodeView view = builder->node(body);
     const NodeId self[] = {body};
-    Body& added = all.emplace_back(Body{body, 0, 0});
+    Body& added = all.emplace_back(Body{body, 0, 0, true});
     for (NodeId part : view.kind == NodeKind::kAnd ? view.children : std::span(self)) {
       const auto it = std::ranges::find(parts, part);
       if (it == parts.end() && parts.size() == 64) return;
@@ -698,7 +702,7 @@ void DropWithin(const GrammarBuilder& builder, std::vector<NodeId>* bodies) {
   for (size_t i = 0; i < parts.size(); ++i) {
     uint64_t within = 0;
     for (size_t j = 0; j < parts.size(); ++j) {
-      within |= uint64_t{IsWithin(builder, parts[i], parts[j])} << j;
+      within |= uint64_t{IsWithin(*builder, parts[i], parts[j])} << j;
     }
     for (Body& body : all) body.implied |= (body.parts >> i & 1) != 0 ? within : 0;
   }
@@ -711,6 +715,41 @@ void DropWithin(const GrammarBuilder& builder, std::vector<NodeId>* bodies) {
       within = j < i || (all[i].parts & ~all[j].implied) != 0;
     }
     if (!within) bodies->push_back(all[i].node);
+    all[i].kept = !within;
+  }
+  std::erase_if(all, [](const Body& body) { return !body.kept; });
+  if (all.size() <= kFew) return;
+  // Those that differ in one part are one intersection with a choice of these parts.
+  uint64_t exclusions = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    exclusions |= uint64_t{builder->node(parts[i]).kind == NodeKind::kNot} << i;
+  }
+  while (true) {
+    absl::flat_hash_map<uint64_t, size_t> alike;
+    std::pair<size_t, uint64_t> most = {1, 0};  // of which there are most, by the common parts
+    for (const Body& body : all) {
+      for (uint64_t rest = body.parts & ~exclusions; rest != 0; rest &= rest - 1) {
+        const uint64_t common = body.parts & ~(rest & -rest);
+        if (common != 0) most = std::max(most, {++alike[common], common});
+      }
+    }
+    if (most.first == 1) return;
+    const uint64_t common = most.second;
+    std::vector<NodeId> choice, together;
+    std::erase_if(all, [&](const Body& body) {
+      const uint64_t own = body.parts & ~common;
+      if ((common & ~body.parts) != 0 || std::popcount(own) != 1 || (own & exclusions) != 0) {
+        return false;
+      }
+      choice.push_back(parts[static_cast<size_t>(std::countr_zero(own))]);
+      std::erase(*bodies, body.node);
+      return true;
+    });
+    for (uint64_t rest = common; rest != 0; rest &= rest - 1) {
+      together.push_back(parts[static_cast<size_t>(std::countr_zero(rest))]);
+    }
+    together.push_back(builder->Choice(choice));
+    bodies->push_back(builder->And(together));
   }
 }
 

@@ -74,8 +74,9 @@ using PatternMemo = absl::flat_hash_map<std::string, NodeId>;
 StatusOr<NodeId> EmitStringBody(GrammarBuilder* builder, const StringSet& set, const Limits& limits,
                                 PatternMemo* memo = nullptr);
 
-// Of the nodes of alternatives leaves out those that are plainly within another one.
-void DropWithin(const GrammarBuilder& builder, std::vector<NodeId>* bodies);
+// Fewer nodes for the same alternatives: without those that are plainly within another one, and of
+// many those in one that have all but one part in common.
+void UniteBodies(GrammarBuilder* builder, std::vector<NodeId>* bodies);
 
 }  // namespace grammask::internal
 
