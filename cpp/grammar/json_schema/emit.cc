@@ -15,6 +15,7 @@
 
 #include "grammar/json_schema/emit_containers.h"
 #include "grammar/json_schema/formats.h"
+#include "grammar/json_schema/string_parts.h"
 
 namespace grammask::internal {
 namespace {

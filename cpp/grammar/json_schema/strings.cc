@@ -11,14 +11,13 @@
 #include "grammar/json_schema/strings.h"
 
 #include <algorithm>
-#include <bit>
 #include <functional>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "base/utf8.h"
 #include "grammar/json_schema/formats.h"
-#include "grammar/json_schema/text_match.h"
+#include "grammar/json_schema/string_parts.h"
 #include "grammar/regex.h"
 
 namespace grammask::internal {
@@ -200,14 +199,6 @@ class LengthFinder {
   absl::flat_hash_map<NodeId, Lengths> known_;
 };
 
-// Alternatives up to so many stay as they are.
-constexpr size_t kFew = 4;
-// Alternatives that are compared with one another.
-constexpr size_t kMostCompared = 512;
-
-// Longer texts are not looked into for what is excluded.
-constexpr size_t kMaxClashText = 64;
-
 NodeId AnyCharacter(GrammarBuilder* builder) {
   static const CodePointSet& all = *new CodePointSet(CodePointSet::All());
   return builder->JsonClass(all);
@@ -230,7 +221,6 @@ class BodyWriter {
     GM_RETURN_IF_ERROR(AddPatternsAndFormats());
     GM_ASSIGN_OR_RETURN(bool clash, TextsClash());
     if (clash) return b_.Nothing();
-    GM_RETURN_IF_ERROR(DropImplied());
     if (set_.values) {
       parts_.push_back(Texts(*set_.values));
     } else {
@@ -302,51 +292,11 @@ class BodyWriter {
   // and not "a1". The automaton would find out, but only by going through all that the parts allow.
   StatusOr<bool> TextsClash() {
     for (NodeId excluded : excluded_) {
-      if (!IsSearch(excluded)) continue;
+      if (!IsSearch(&b_, excluded)) continue;
       for (size_t i = 0; i < positive_; ++i) {
-        GM_ASSIGN_OR_RETURN(bool found, HoldsTextOf(parts_[i], excluded));
+        GM_ASSIGN_OR_RETURN(bool found, HoldsTextOf(b_, parts_[i], excluded));
         if (found) return true;
       }
-    }
-    return false;
-  }
-
-  // Leaves out searches for what a text that every member has somewhere holds anyhow: of "ab1" and
-  // "[ab]" the latter.
-  Status DropImplied() {
-    for (size_t i = 0; i < positive_;) {
-      bool implied = false;
-      for (size_t j = 0; j < positive_ && !implied && IsSearch(parts_[i]); ++j) {
-        if (j == i) continue;
-        GM_ASSIGN_OR_RETURN(implied, HoldsTextOf(parts_[j], parts_[i]));
-      }
-      if (implied) {
-        parts_.erase(parts_.begin() + static_cast<std::ptrdiff_t>(i));
-        --positive_;
-      } else {
-        ++i;
-      }
-    }
-    return {};
-  }
-
-  // Whether a node is what it looks for with any characters around it.
-  bool IsSearch(NodeId node) {
-    const NodeId all = b_.Star(any_);
-    const NodeView search = b_.node(node);
-    return search.kind == NodeKind::kSequence && search.children.front() == all &&
-           search.children.back() == all;
-  }
-
-  // Whether a text that is in all of `part` is found by `search`.
-  StatusOr<bool> HoldsTextOf(NodeId part, NodeId search) {
-    const NodeView sequence = b_.node(part);
-    if (sequence.kind != NodeKind::kSequence) return false;
-    for (NodeId child : sequence.children) {
-      const NodeView text = b_.node(child);
-      if (text.kind != NodeKind::kJsonText || text.text.size() > kMaxClashText) continue;
-      GM_ASSIGN_OR_RETURN(bool found, MatchesText(b_, search, JsonSpelling(text.text)));
-      if (found) return true;
     }
     return false;
   }
@@ -474,17 +424,6 @@ class BodyWriter {
   size_t positive_ = 0;
   std::vector<NodeId> excluded_;  // patterns that must not match
 };
-
-// Whether a is plainly within b: `[0-9]{2,4}` within `[0-9a-f]{1,8}`.
-bool IsWithin(const GrammarBuilder& builder, NodeId a, NodeId b) {
-  if (a == b) return true;
-  const NodeView x = builder.node(a), y = builder.node(b);
-  if (x.kind != NodeKind::kRepeat || y.kind != NodeKind::kRepeat) return false;
-  if (x.min < y.min || x.max > y.max) return false;
-  const NodeView c = builder.node(x.children[0]), d = builder.node(y.children[0]);
-  if (c.kind != NodeKind::kJsonClass || d.kind != NodeKind::kJsonClass) return false;
-  return c.characters->Intersect(*d.characters) == *c.characters;
-}
 
 }  // namespace
 
@@ -675,82 +614,6 @@ bool PlainlyWithin(const StringSet& a, const StringSet& b) {
   return holds(a.patterns, b.patterns) && holds(a.not_patterns, b.not_patterns) &&
          holds(a.formats, b.formats) && holds(a.not_formats, b.not_formats) &&
          holds(a.excluded, b.excluded);
-}
-
-void UniteBodies(GrammarBuilder* builder, std::vector<NodeId>* bodies) {
-  if (bodies->size() < 2 || bodies->size() > kMostCompared) return;
-  // A bit for each part of theirs.
-  absl::InlinedVector<NodeId, 64> parts;
-  struct Body {
-    NodeId node;
-    uint64_t parts, implied;  // of the latter it is within each
-    bool kept;
-  };
-  std::vector<Body> all;
-  all.reserve(bodies->size());
-  for (NodeId body : *bodies) {
-    const NodeView view = builder->node(body);
-    const NodeId self[] = {body};
-    Body& added = all.emplace_back(Body{body, 0, 0, true});
-    for (NodeId part : view.kind == NodeKind::kAnd ? view.children : std::span(self)) {
-      const auto it = std::ranges::find(parts, part);
-      if (it == parts.end() && parts.size() == 64) return;
-      added.parts |= uint64_t{1} << (it - parts.begin());
-      if (it == parts.end()) parts.push_back(part);
-    }
-  }
-  for (size_t i = 0; i < parts.size(); ++i) {
-    uint64_t within = 0;
-    for (size_t j = 0; j < parts.size(); ++j) {
-      within |= uint64_t{IsWithin(*builder, parts[i], parts[j])} << j;
-    }
-    for (Body& body : all) body.implied |= (body.parts >> i & 1) != 0 ? within : 0;
-  }
-  bodies->clear();
-  for (size_t i = 0; i < all.size(); ++i) {
-    bool within = false;
-    for (size_t j = 0; j < all.size() && !within; ++j) {
-      if (j == i || (all[j].parts & ~all[i].implied) != 0) continue;
-      // Of two that are within each other the first stays.
-      within = j < i || (all[i].parts & ~all[j].implied) != 0;
-    }
-    if (!within) bodies->push_back(all[i].node);
-    all[i].kept = !within;
-  }
-  std::erase_if(all, [](const Body& body) { return !body.kept; });
-  if (all.size() <= kFew) return;
-  // Those that differ in one part are one intersection with a choice of these parts.
-  uint64_t exclusions = 0;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    exclusions |= uint64_t{builder->node(parts[i]).kind == NodeKind::kNot} << i;
-  }
-  while (true) {
-    absl::flat_hash_map<uint64_t, size_t> alike;
-    std::pair<size_t, uint64_t> most = {1, 0};  // of which there are most, by the common parts
-    for (const Body& body : all) {
-      for (uint64_t rest = body.parts & ~exclusions; rest != 0; rest &= rest - 1) {
-        const uint64_t common = body.parts & ~(rest & -rest);
-        if (common != 0) most = std::max(most, {++alike[common], common});
-      }
-    }
-    if (most.first == 1) return;
-    const uint64_t common = most.second;
-    std::vector<NodeId> choice, together;
-    std::erase_if(all, [&](const Body& body) {
-      const uint64_t own = body.parts & ~common;
-      if ((common & ~body.parts) != 0 || std::popcount(own) != 1 || (own & exclusions) != 0) {
-        return false;
-      }
-      choice.push_back(parts[static_cast<size_t>(std::countr_zero(own))]);
-      std::erase(*bodies, body.node);
-      return true;
-    });
-    for (uint64_t rest = common; rest != 0; rest &= rest - 1) {
-      together.push_back(parts[static_cast<size_t>(std::countr_zero(rest))]);
-    }
-    together.push_back(builder->Choice(choice));
-    bodies->push_back(builder->And(together));
-  }
 }
 
 bool Disjoint(const StringSet& a, const StringSet& b) { return Intersect(a, b).IsEmpty(); }

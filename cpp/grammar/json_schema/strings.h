@@ -74,10 +74,6 @@ using PatternMemo = absl::flat_hash_map<std::string, NodeId>;
 StatusOr<NodeId> EmitStringBody(GrammarBuilder* builder, const StringSet& set, const Limits& limits,
                                 PatternMemo* memo = nullptr);
 
-// Fewer nodes for the same alternatives: without those that are plainly within another one, and of
-// many those in one that have all but one part in common.
-void UniteBodies(GrammarBuilder* builder, std::vector<NodeId>* bodies);
-
 }  // namespace grammask::internal
 
 #endif  // GRAMMASK_GRAMMAR_JSON_SCHEMA_STRINGS_H_
