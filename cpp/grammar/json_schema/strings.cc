@@ -331,10 +331,7 @@ class BodyWriter {
   void ApplyLength() {
     // Lengths that clash leave nothing; the automaton would go through all texts to find out.
     const bool alone = positive_ == 1 && min_ == 0 && max_ == kUnbounded;
-    if (alone) {
-      if (parts_.size() > positive_) DropOutOfReach(lengths_.Of(parts_[0]));
-      return;
-    }
+    if (alone) return;
     Lengths common{min_, max_};
     for (size_t i = 0; i < positive_; ++i) {
       Lengths l = lengths_.Of(parts_[i]);
@@ -344,7 +341,7 @@ class BodyWriter {
       parts_ = {b_.Nothing()};
       return;
     }
-    DropOutOfReach(common);
+    if (min_ > 0 || max_ != kUnbounded) DropOutOfReach(common);
     for (size_t i = 0; i < positive_ && (min_ > 0 || max_ != kUnbounded); ++i) {
       Lengths l = lengths_.Of(parts_[i]);
       if (l.min >= min_) min_ = 0;
