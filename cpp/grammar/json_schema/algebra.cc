@@ -31,6 +31,7 @@ bool HoldsAll(const std::vector<T>& list) {
 
 // True only where it is plain.
 bool Within(const NumberSet& a, const NumberSet& b) { return IsSubset(a, b); }
+bool Within(const StringSet& a, const StringSet& b) { return PlainlyWithin(a, b); }
 template <class T>
 bool Within(const T& a, const T& b) {
   return IsAll(b) || a == b;

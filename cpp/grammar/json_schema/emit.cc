@@ -15,6 +15,7 @@
 
 #include "grammar/json_schema/emit_containers.h"
 #include "grammar/json_schema/formats.h"
+#include "grammar/json_schema/string_parts.h"
 #include "grammar/record.h"
 
 namespace grammask::internal {
@@ -175,9 +176,20 @@ StatusOr<NodeId> SchemaEmitter::Body(const ValueSet& set, int depth) {
 }
 
 Status SchemaEmitter::AddScalars(const ValueSet& set, std::vector<NodeId>* alternatives) {
+  std::vector<NodeId> bodies;
   for (const StringSet& s : set.strings) {
-    GM_ASSIGN_OR_RETURN(NodeId node, String(s));
-    alternatives->push_back(node);
+    if (set.strings.size() == 1 || s == StringSet{.formats = {"regex"}}) {
+      GM_ASSIGN_OR_RETURN(NodeId node, String(s));
+      alternatives->push_back(node);
+    } else {
+      GM_ASSIGN_OR_RETURN(NodeId body, Case(s));
+      if (body != builder_.Nothing()) bodies.push_back(body);
+    }
+  }
+  UniteBodies(&builder_, &bodies);
+  const NodeId quote = layout_.Quote();
+  for (NodeId body : bodies) {
+    alternatives->push_back(RuleFor(builder_.Sequence({quote, body, quote}), "string"));
   }
   if (!set.numbers.empty()) {
     GM_ASSIGN_OR_RETURN(NodeId node, Numbers(set.numbers));

@@ -38,11 +38,15 @@ NodeId Escape(FormatWriter& w) {
 NodeId ClassRange(FormatWriter& w) {
   std::vector<NodeId> ranges;
   CodePointSet ends = FormatWriter::Set("]\\-").Complement();
+  CodePointSet begins;
   for (uint32_t c = ' '; c <= '~'; ++c) {
     if (!ends.Has(c) || c == '^') continue;
-    NodeId last = w.In(ends.Intersect(CodePointSet{{c, 0x10FFFF}}));
+    begins = begins.Union(CodePointSet::Of(c));
+    NodeId last = w.In(ends.Intersect(CodePointSet{{c, '~'}}));
     ranges.push_back(w.Seq({w.In(CodePointSet::Of(c)), w.Text("-"), last}));
   }
+  // To what is beyond ASCII from any of them, once.
+  ranges.push_back(w.Seq({w.In(begins), w.Text("-"), w.In(CodePointSet{{0x7F, 0x10FFFF}})}));
   NodeId hex = w.In("0-9a-fA-F");
   constexpr std::string_view kLower = "0123456789abcdef", kUpper = "0123456789ABCDEF";
   for (size_t i = 0; i + 1 < kLower.size(); ++i) {

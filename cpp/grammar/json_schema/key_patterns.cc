@@ -30,6 +30,23 @@ bool MayMatch(const GrammarBuilder& builder, NodeId pattern, std::string_view ke
   return first.kind != NodeKind::kJsonText || key.starts_with(first.text);
 }
 
+// The text that all texts of the pattern begin with, or end with, as far as it is plain.
+std::string_view TextAt(const GrammarBuilder& builder, NodeId pattern, bool end) {
+  NodeView part = builder.node(pattern);
+  if (part.kind == NodeKind::kSequence) {
+    part = builder.node(end ? part.children.back() : part.children.front());
+  }
+  return part.kind == NodeKind::kJsonText ? part.text : std::string_view();
+}
+
+// Whether their texts differ where both begin, or where both end.
+bool PlainlyDisjoint(const GrammarBuilder& builder, NodeId a, NodeId b) {
+  const std::string_view begin_a = TextAt(builder, a, false), begin_b = TextAt(builder, b, false);
+  if (!begin_a.starts_with(begin_b) && !begin_b.starts_with(begin_a)) return true;
+  const std::string_view end_a = TextAt(builder, a, true), end_b = TextAt(builder, b, true);
+  return !end_a.ends_with(end_b) && !end_b.ends_with(end_a);
+}
+
 }  // namespace
 
 PatternId KeyPatterns::Intern(std::string_view pattern) {
@@ -80,6 +97,7 @@ StatusOr<bool> KeyPatterns::Disjoint(PatternId a, PatternId b) {
   if (!fresh) return bool{known->second};
   GM_ASSIGN_OR_RETURN(NodeId in_a, Parsed(a));
   GM_ASSIGN_OR_RETURN(NodeId in_b, Parsed(b));
+  if (PlainlyDisjoint(builder_, in_a, in_b)) return bool{disjoint_[std::pair(a, b)] = true};
   if (!language_) language_.emplace(RegexOptions::Encoding::kJsonString, &builder_);
   // Where anything may follow p and anything stand before q, pq is in both.
   if ((OpenAt(in_a, /*end=*/true) && OpenAt(in_b, /*end=*/false)) ||

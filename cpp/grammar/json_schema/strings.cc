@@ -17,7 +17,7 @@
 #include "absl/container/inlined_vector.h"
 #include "base/utf8.h"
 #include "grammar/json_schema/formats.h"
-#include "grammar/json_schema/text_match.h"
+#include "grammar/json_schema/string_parts.h"
 #include "grammar/regex.h"
 
 namespace grammask::internal {
@@ -199,9 +199,6 @@ class LengthFinder {
   absl::flat_hash_map<NodeId, Lengths> known_;
 };
 
-// Longer texts are not looked into for what is excluded.
-constexpr size_t kMaxClashText = 64;
-
 NodeId AnyCharacter(GrammarBuilder* builder) {
   static const CodePointSet& all = *new CodePointSet(CodePointSet::All());
   return builder->JsonClass(all);
@@ -294,25 +291,26 @@ class BodyWriter {
   // Whether a text that every member has somewhere holds what no member may have anywhere: "a12"
   // and not "a1". The automaton would find out, but only by going through all that the parts allow.
   StatusOr<bool> TextsClash() {
-    NodeId all = b_.Star(any_);
     for (NodeId excluded : excluded_) {
-      NodeView search = b_.node(excluded);
-      if (search.kind != NodeKind::kSequence || search.children.front() != all ||
-          search.children.back() != all) {
-        continue;
-      }
+      if (!IsSearch(&b_, excluded)) continue;
       for (size_t i = 0; i < positive_; ++i) {
-        NodeView part = b_.node(parts_[i]);
-        if (part.kind != NodeKind::kSequence) continue;
-        for (NodeId child : part.children) {
-          NodeView text = b_.node(child);
-          if (text.kind != NodeKind::kJsonText || text.text.size() > kMaxClashText) continue;
-          GM_ASSIGN_OR_RETURN(bool found, MatchesText(b_, excluded, JsonSpelling(text.text)));
-          if (found) return true;
-        }
+        GM_ASSIGN_OR_RETURN(bool found, HoldsTextOf(b_, parts_[i], excluded));
+        if (found) return true;
       }
     }
     return false;
+  }
+
+  // Leaves out what all texts of so many characters are none of.
+  void DropOutOfReach(const Lengths& lengths) {
+    for (size_t i = parts_.size(); i-- > positive_;) {
+      const NodeView part = b_.node(parts_[i]);
+      if (part.kind != NodeKind::kNot) continue;
+      const Lengths l = lengths_.Of(part.children[0]);
+      if (l.max < lengths.min || l.min > lengths.max) {
+        parts_.erase(parts_.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
   }
 
   StatusOr<NodeId> Pattern(const std::string& pattern) {
@@ -343,6 +341,7 @@ class BodyWriter {
       parts_ = {b_.Nothing()};
       return;
     }
+    if (min_ > 0 || max_ != kUnbounded) DropOutOfReach(common);
     for (size_t i = 0; i < positive_ && (min_ > 0 || max_ != kUnbounded); ++i) {
       Lengths l = lengths_.Of(parts_[i]);
       if (l.min >= min_) min_ = 0;
@@ -560,30 +559,28 @@ std::vector<StringSet> Complement(const StringSet& original) {
   StringSet set = original;
   set.Normalise();
   std::vector<StringSet> result;
-  // Terms are disjoint: each negates one condition and keeps those before it.
-  StringSet before;
-  auto add = [&](const StringSet& negated, const StringSet& condition) {
-    StringSet term = Intersect(before, negated);
+  // Each negates one condition. Only the list of values is kept for those after it: what a case
+  // holds besides multiplies in every intersection.
+  StringSet listed;
+  auto add = [&](const StringSet& negated) {
+    StringSet term = Intersect(listed, negated);
     if (!term.IsEmpty()) result.push_back(std::move(term));
-    before = Intersect(before, condition);
   };
   if (set.values) {
-    StringSet is, is_not;
-    is.values = set.values;
+    StringSet is_not;
     is_not.excluded = *set.values;
-    add(is_not, is);
+    add(is_not);
+    listed.values = set.values;
   }
   if (set.min_length > 0) {
-    StringSet is, is_not;
-    is.min_length = set.min_length;
+    StringSet is_not;
     is_not.max_length = set.min_length - 1;
-    add(is_not, is);
+    add(is_not);
   }
   if (set.max_length != kUnbounded) {
-    StringSet is, is_not;
-    is.max_length = set.max_length;
+    StringSet is_not;
     is_not.min_length = set.max_length + 1;
-    add(is_not, is);
+    add(is_not);
   }
   using List = std::vector<std::string> StringSet::*;
   constexpr std::pair<List, List> kOpposites[] = {{&StringSet::patterns, &StringSet::not_patterns},
@@ -592,19 +589,28 @@ std::vector<StringSet> Complement(const StringSet& original) {
                                                   {&StringSet::not_formats, &StringSet::formats}};
   for (auto [list, opposite] : kOpposites) {
     for (const std::string& s : set.*list) {
-      StringSet is, is_not;
-      (is.*list).push_back(s);
+      StringSet is_not;
       (is_not.*opposite).push_back(s);
-      add(is_not, is);
+      add(is_not);
     }
   }
   if (!set.excluded.empty()) {
-    StringSet is, is_not;
-    is.excluded = set.excluded;
+    StringSet is_not;
     is_not.values = set.excluded;
-    add(is_not, is);
+    add(is_not);
   }
   return result;
+}
+
+bool PlainlyWithin(const StringSet& a, const StringSet& b) {
+  if (b.min_length > a.min_length || b.max_length < a.max_length) return false;
+  if (b.values) return a == b;
+  auto holds = [](const std::vector<std::string>& all, const std::vector<std::string>& some) {
+    return some.empty() || std::ranges::includes(all, some);
+  };
+  return holds(a.patterns, b.patterns) && holds(a.not_patterns, b.not_patterns) &&
+         holds(a.formats, b.formats) && holds(a.not_formats, b.not_formats) &&
+         holds(a.excluded, b.excluded);
 }
 
 bool Disjoint(const StringSet& a, const StringSet& b) { return Intersect(a, b).IsEmpty(); }

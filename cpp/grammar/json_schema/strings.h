@@ -54,8 +54,10 @@ StringSet Intersect(const StringSet& a, const StringSet& b);
 bool MergeValues(const StringSet& from, StringSet* into, size_t most);
 // True only where both are such lists and plainly have nothing in common.
 bool ListsApart(const StringSet& a, const StringSet& b);
-// Disjoint sets whose union is every string outside `set`; {} when it holds every string.
+// Sets whose union is every string outside `set`; {} when it holds every string.
 std::vector<StringSet> Complement(const StringSet& set);
+// Whether each condition of b, normalised, is one of a's: then a is within b.
+bool PlainlyWithin(const StringSet& a, const StringSet& b);
 // True only when it is proved; false may also mean "not known".
 bool Disjoint(const StringSet& a, const StringSet& b);
 
