@@ -159,7 +159,7 @@ std::vector<TokenId> MaskCache::Refused(SetId set) {
     const SetId from = path[node.depth - 1];
     const auto at_risk = sets_.Body(from).at_risk;
     bool stays = false;
-    if (sets_.Body(from).classes->class_of[node.byte] != 0) {
+    if (sets_.Table(from).classes->class_of[node.byte] != 0) {
       std::lock_guard lock(terms_.mutex());
       stays = std::ranges::any_of(
           at_risk, [&](uint32_t capture) { return sets_.StaysAtRisk(capture, node.byte); });
