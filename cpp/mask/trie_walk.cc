@@ -44,6 +44,28 @@ bool AllLead(SetTable& sets, SetId from, std::span<const ByteRange> ranges, SetI
   return true;
 }
 
+// False where a state begins with texts, or with calls, and so leads on by whatever it reads: its
+// edges need not be made.
+bool MayLoop(const TermStore& terms, TermId state) {
+  auto loops = [&](TermId id) {
+    const Term* t = &terms.term(id);
+    if (t->kind == TermKind::kSequence) t = &terms.term(t->few[0]);
+    switch (t->kind) {
+      case TermKind::kEmpty:
+      case TermKind::kBytes:
+      case TermKind::kJsonText:
+      case TermKind::kByteClass:
+      case TermKind::kCall:
+      case TermKind::kTokens:
+        return false;
+      default:
+        return true;
+    }
+  };
+  const Term& t = terms.term(state);
+  return t.kind == TermKind::kChoice ? std::ranges::any_of(t.children, loops) : loops(state);
+}
+
 // The ASCII characters by which `state` leads to itself.
 void AddAscii(TermStore& terms, TermId state, Alphabet* loop) {
   for (const ByteEdge& e : terms.Expand(state).bytes) {
@@ -185,7 +207,7 @@ void SetWalker::Meet(SetId id, SetPlace* at) {
   }
 }
 
-void SetWalker::TakeBody(SetPlace* at) {
+void SetWalker::TakeTable(SetPlace* at) {
   const StepTable& table = sets_.Table(at->id);
   at->class_of = table.classes->class_of;
   at->targets = table.targets;
@@ -233,6 +255,7 @@ void StateWalker::LookAtLeads(StatePlace* at, uint64_t leads) {
 
 WalkLoop LoopOf(TermStore& terms, TermId state) {
   WalkLoop loop;
+  if (!MayLoop(terms, state)) return loop;
   AddAscii(terms, state, &loop.alphabet);
   if (loop.alphabet.empty()) return CountedLoop(terms, state);
   loop.most = UINT64_MAX;

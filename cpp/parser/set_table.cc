@@ -39,7 +39,7 @@ namespace {
 // Steps after which values are taken to be able to become others.
 constexpr size_t kMostViableSteps = 4096;
 constexpr size_t kLinearSearch = 16;  // items up to which a linear search beats a hash set
-constexpr size_t kFewItems = 4;       // of a set whose edges are gone through side by side
+constexpr size_t kFewItems = 4;  // of a set whose edges are gone through side by side; see Moves
 
 uint64_t PackItem(const Item& i) { return uint64_t{i.term.value} << 32 | i.ret.value; }
 
@@ -125,6 +125,20 @@ void AppendSignificant(std::string_view text, std::string* out) {
     *out += c;
   }
 }
+
+// Where each of a few items moves.
+struct Moves {
+  uint64_t first = 0, last = 0;  // two each
+
+  void Set(size_t item, uint32_t to) {
+    (item < 2 ? first : last) |= uint64_t{to} << (item % 2 * 32);
+  }
+  friend bool operator==(const Moves&, const Moves&) = default;
+  template <class H>
+  friend H AbslHashValue(H h, const Moves& m) {
+    return H::combine(std::move(h), m.first, m.last);
+  }
+};
 
 // Numbers keys 1, 2, ... as they first come up: by search while there are few, else by hash.
 template <class Key>
@@ -475,9 +489,9 @@ void SetTable::ClassesOfFew(std::span<const Item> items, Add&& add) {
     const std::span<const ByteEdge> edges = terms_.ExpandLocked(items[i].term).bytes;
     cursors[i] = {edges.data(), edges.data() + edges.size()};
   }
-  Numbering<std::array<uint32_t, kFewItems>> classes;  // by where each item moves
+  Numbering<Moves> classes;
   for (int at = 0; at < 256;) {
-    std::array<uint32_t, kFewItems> moves{};
+    Moves moves;
     bool read = false;
     int end = 256;
     for (size_t i = 0; i < items.size(); ++i) {
@@ -486,7 +500,7 @@ void SetTable::ClassesOfFew(std::span<const Item> items, Add&& add) {
       if (c.edge == c.end) continue;
       const bool reads = c.edge->lo <= at;
       end = std::min<int>(end, reads ? c.edge->hi + 1 : c.edge->lo);
-      if (reads) moves[i] = c.edge->to.value;
+      if (reads) moves.Set(i, c.edge->to.value);
       read |= reads;
     }
     if (read) add(static_cast<uint8_t>(at), static_cast<uint8_t>(end - 1), classes.Of(moves));
