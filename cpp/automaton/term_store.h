@@ -231,6 +231,9 @@ class TermStore {
     return ExpandLocked(id);
   }
   const Expansion& ExpandLocked(TermId id);
+  // Where `byte` leads, Nothing() for nowhere: the target of the edge, without making the others.
+  // Lock.
+  TermId AfterByte(TermId id, uint8_t byte);
 
   // The state with every count that no token can reach made unbounded: it has the same level-1
   // mask. Takes the lock when it is not known yet.
@@ -360,6 +363,8 @@ class TermStore {
   uint8_t AskLoose(TermId loose);
   void AskWithoutCounts(TermId boolean);
   TermId Unbounded(TermId part, int64_t* bound);
+  TermId AfterByte(TermId id, uint8_t byte, int depth);
+  std::optional<TermId> AfterText(const Term& text, uint8_t byte, TermId rest);
   const Expansion* Derive(TermId id, bool raw);
   const Expansion* RawExpansion(TermId id);
   TermId HexTerm(std::span<const std::pair<uint32_t, uint32_t>> ranges, int digits);

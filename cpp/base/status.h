@@ -11,9 +11,10 @@
 #define GM_CONCAT(a, b) GM_CONCAT_INNER(a, b)
 
 // Returns from the calling function when `expr`, a Status, is not ok.
-#define GM_RETURN_IF_ERROR(expr)                                                  \
-  do {                                                                            \
-    if (::grammask::Status gm_status = (expr); !gm_status.ok()) return gm_status; \
+#define GM_RETURN_IF_ERROR(expr)                                             \
+  do {                                                                       \
+    if (::grammask::Status gm_status = (expr); !gm_status.ok()) [[unlikely]] \
+      return gm_status;                                                      \
   } while (false)
 
 // Assigns the value of `expr`, a StatusOr, to `lhs`, or returns its Status.
@@ -21,7 +22,8 @@
   GM_ASSIGN_OR_RETURN_INNER(GM_CONCAT(gm_status_or_, __LINE__), lhs, expr)
 #define GM_ASSIGN_OR_RETURN_INNER(tmp, lhs, expr) \
   auto tmp = (expr);                              \
-  if (!tmp.ok()) return tmp.status();             \
+  if (!tmp.ok()) [[unlikely]]                     \
+    return tmp.status();                          \
   lhs = std::move(tmp).value()
 
 namespace grammask::internal {

@@ -81,13 +81,13 @@ class MaskCache::Gatherer {
     reach = std::max(reach, nodes_[i].depth + rest);
     completion = std::max(completion, rest);
   }
-  // Walks what lies at and below node i, which leads to `state`.
-  void WalkFrom(SetTable* sets, uint32_t i, TermId state) {
+  // Walks what lies at and below node i, which leads to `state`; below only, where not `at_node`.
+  void WalkFrom(SetTable* sets, uint32_t i, TermId state, bool at_node = true) {
     WalkFromState(
         sets, &draft_.scratch, nodes_, alphabets_, i, state,
         [this](uint32_t k, const WalkPlace& at) { Visit(k, at); },
         [this](uint32_t k, const WalkWhole& from) { Whole(k, from); },
-        [this](uint32_t k, uint64_t rest) { Inside(k, rest); });
+        [this](uint32_t k, uint64_t rest) { Inside(k, rest); }, at_node);
   }
 
   uint64_t reach = 0, completion = 0;  // see Level1

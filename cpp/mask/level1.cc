@@ -86,10 +86,14 @@ template <class RootChild>
 void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
                      std::span<const TokenId> tokens, RootChild&& root_child, Draft* draft) {
   Gatherer gatherer(nodes, tokens, alphabets, draft);
-  for (const ByteEdge& edge : terms_.Expand(state).bytes) {
-    for (int b = edge.lo; b <= edge.hi; ++b) {
-      const uint32_t child = root_child(static_cast<uint8_t>(b));
-      if (child != 0) gatherer.WalkFrom(&sets_, child, edge.to);
+  if (LiteralRun run; alphabets != nullptr && run.Begin(terms_, state)) {
+    gatherer.WalkFrom(&sets_, 0, state, false);  // a text, whose edges need not be known
+  } else {
+    for (const ByteEdge& edge : terms_.Expand(state).bytes) {
+      for (int b = edge.lo; b <= edge.hi; ++b) {
+        const uint32_t child = root_child(static_cast<uint8_t>(b));
+        if (child != 0) gatherer.WalkFrom(&sets_, child, edge.to);
+      }
     }
   }
   draft->reach = gatherer.reach;

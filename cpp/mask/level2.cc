@@ -63,16 +63,17 @@ const TokenMask& MaskCache::OfSet(SetId set) {
   return *made;
 }
 
-// Calls visit(node, set, tokens, end of what begins with the node) for the nodes of what is left
-// over that can follow in `returned`: with the tokens of the node, or, where all that begins with
-// the node can follow, with all of these once.
+// Calls visit(trie, node, set, tokens, end of what begins with the node) for the nodes of what is
+// left over that can follow in `returned`: with the tokens of the node, or, where all that begins
+// with the node can follow, with all of these once. What is left over are several tries.
 template <class Visit>
 void MaskCache::WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit) {
   const DraftLease lease(&drafts_);
+  uint32_t trie = 0;
   auto walk = [&](std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
                   std::span<const TokenId> tokens, uint32_t first, uint32_t end, uint32_t depth) {
     auto some = [&](uint32_t i, SetId set, uint32_t next) {
-      visit(i, set, tokens.subspan(nodes[i].tokens, nodes[next].tokens - nodes[i].tokens),
+      visit(trie, i, set, tokens.subspan(nodes[i].tokens, nodes[next].tokens - nodes[i].tokens),
             nodes[i].end);
     };
     WalkTrie(
@@ -81,10 +82,11 @@ void MaskCache::WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit
                   [&](uint32_t i, const WholeFrom<SetId>& from) { some(i, from.id, nodes[i].end); },
                   [&](uint32_t i, uint64_t) { some(i, SetTable::Dead(), i + 1); },
                   [](uint32_t, const SetPlace&) {}});
+    ++trie;
   };
   if (level1.residual != nullptr) {
-    const TokenTrie& trie = TrieOf(*level1.residual);
-    walk(trie.nodes, nullptr, trie.tokens, 1, trie.node_count(), 0);
+    const TokenTrie& left = TrieOf(*level1.residual);
+    walk(left.nodes, nullptr, left.tokens, 1, left.node_count(), 0);
   }
   for (uint32_t top : level1.references) {
     const auto nodes = vocab_->nodes();
@@ -94,9 +96,10 @@ void MaskCache::WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit
 }
 
 void MaskCache::WalkReturned(const Level1& level1, SetId returned, std::vector<TokenId>* out) {
-  WalkLeftOver(level1, returned, [&](uint32_t, SetId, std::span<const TokenId> tokens, uint32_t) {
-    out->insert(out->end(), tokens.begin(), tokens.end());
-  });
+  WalkLeftOver(level1, returned,
+               [&](uint32_t, uint32_t, SetId, std::span<const TokenId> tokens, uint32_t) {
+                 out->insert(out->end(), tokens.begin(), tokens.end());
+               });
 }
 
 // The same as a mask, kept where the walk is long: sets that hold states which leave the same over,
@@ -131,16 +134,17 @@ void MaskCache::WalkCaptured(const Level1& level1, SetId set, RetId ret, bool al
   std::vector<TokenId> unsure;
   const bool all = all_unsure || sets_.Body(returned).captures;
   uint32_t unsure_end = 0, last = 0;
-  WalkLeftOver(level1, returned,
-               [&](uint32_t i, SetId at, std::span<const TokenId> tokens, uint32_t end) {
-                 if (i < last) unsure_end = 0;  // another trie
-                 last = i;
-                 auto* list = all || i < unsure_end ? &unsure : out;
-                 list->insert(list->end(), tokens.begin(), tokens.end());
-                 if (at != SetTable::Dead() && sets_.Body(at).captures) {
-                   unsure_end = std::max(unsure_end, end);
-                 }
-               });
+  WalkLeftOver(
+      level1, returned,
+      [&](uint32_t trie, uint32_t i, SetId at, std::span<const TokenId> tokens, uint32_t end) {
+        if (trie != last) unsure_end = 0;
+        last = trie;
+        auto* list = all || i < unsure_end ? &unsure : out;
+        list->insert(list->end(), tokens.begin(), tokens.end());
+        if (at != SetTable::Dead() && sets_.Body(at).captures) {
+          unsure_end = std::max(unsure_end, end);
+        }
+      });
   for (TokenId t : unsure) {
     if (sets_.Run(set, vocab_->bytes(t)) != SetTable::Dead()) out->push_back(t);
   }
@@ -159,7 +163,7 @@ std::vector<TokenId> MaskCache::Refused(SetId set) {
     const SetId from = path[node.depth - 1];
     const auto at_risk = sets_.Body(from).at_risk;
     bool stays = false;
-    if (sets_.Body(from).classes->class_of[node.byte] != 0) {
+    if (sets_.Table(from).classes->class_of[node.byte] != 0) {
       std::lock_guard lock(terms_.mutex());
       stays = std::ranges::any_of(
           at_risk, [&](uint32_t capture) { return sets_.StaysAtRisk(capture, node.byte); });

@@ -30,10 +30,10 @@ constexpr size_t kMostRanges = 3;   // of a state that is walked as it is
 // Whether each text of bytes out of the ranges leads from `from` to `to`.
 bool AllLead(SetTable& sets, SetId from, std::span<const ByteRange> ranges, SetId to) {
   if (ranges.empty()) return from == to;
-  const SetBody& body = sets.Body(from);
+  const StepTable& table = sets.Table(from);
   uint16_t last = 0;
   for (int b = ranges[0].lo; b <= ranges[0].hi; ++b) {
-    const uint16_t c = body.classes->class_of[b];
+    const uint16_t c = table.classes->class_of[b];
     if (c == 0) return false;
     if (c == last) continue;
     last = c;
@@ -42,6 +42,28 @@ bool AllLead(SetTable& sets, SetId from, std::span<const ByteRange> ranges, SetI
     if (next == SetTable::Dead() || !AllLead(sets, next, ranges.subspan(1), to)) return false;
   }
   return true;
+}
+
+// False where a state begins with texts, or with calls, and so leads on by whatever it reads: its
+// edges need not be made.
+bool MayLoop(const TermStore& terms, TermId state) {
+  auto loops = [&](TermId id) {
+    const Term* t = &terms.term(id);
+    if (t->kind == TermKind::kSequence) t = &terms.term(t->few[0]);
+    switch (t->kind) {
+      case TermKind::kEmpty:
+      case TermKind::kBytes:
+      case TermKind::kJsonText:
+      case TermKind::kByteClass:
+      case TermKind::kCall:
+      case TermKind::kTokens:
+        return false;
+      default:
+        return true;
+    }
+  };
+  const Term& t = terms.term(state);
+  return t.kind == TermKind::kChoice ? std::ranges::any_of(t.children, loops) : loops(state);
 }
 
 // The ASCII characters by which `state` leads to itself.
@@ -185,13 +207,13 @@ void SetWalker::Meet(SetId id, SetPlace* at) {
   }
 }
 
-void SetWalker::TakeBody(SetPlace* at) {
-  const SetBody& body = sets_.Body(at->id);
-  at->class_of = body.classes->class_of;
-  at->targets = body.targets;
-  if (body.classes->few.empty()) return;
-  at->few = body.classes->few.data();
-  at->few_end = at->few + body.classes->few.size();
+void SetWalker::TakeTable(SetPlace* at) {
+  const StepTable& table = sets_.Table(at->id);
+  at->class_of = table.classes->class_of;
+  at->targets = table.targets;
+  if (table.classes->few.empty()) return;
+  at->few = table.classes->few.data();
+  at->few_end = at->few + table.classes->few.size();
 }
 
 void StateWalker::Meet(TermId id, StatePlace* at) {
@@ -233,6 +255,7 @@ void StateWalker::LookAtLeads(StatePlace* at, uint64_t leads) {
 
 WalkLoop LoopOf(TermStore& terms, TermId state) {
   WalkLoop loop;
+  if (!MayLoop(terms, state)) return loop;
   AddAscii(terms, state, &loop.alphabet);
   if (loop.alphabet.empty()) return CountedLoop(terms, state);
   loop.most = UINT64_MAX;
@@ -260,9 +283,10 @@ WalkLoop LoopOf(SetTable& sets, SetId set, bool loops) {
   if (!sets.set(set).captures && !body.captures) loop = LoopOfItems(sets.terms(), body.items);
   if (!loops) return loop;
   Alphabet own;
+  const StepTable& table = sets.Table(set);
   for (int b = 0; b < 128; ++b) {
-    const uint16_t c = body.classes->class_of[b];
-    if (c != 0 && body.targets[c - 1].load(std::memory_order_acquire) == set.value) {
+    const uint16_t c = table.classes->class_of[b];
+    if (c != 0 && table.targets[c - 1].load(std::memory_order_acquire) == set.value) {
       own.Add(static_cast<uint8_t>(b));
     }
   }

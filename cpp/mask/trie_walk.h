@@ -71,7 +71,7 @@ struct WalkPlace {
 };
 struct SetPlace : WalkPlace {
   SetId id;  // Dead() is none
-  // Of its body; null where that was not asked for.
+  // Of its table; null where that was not asked for.
   const uint16_t* class_of = nullptr;
   std::atomic<uint32_t>* targets = nullptr;
   const uint8_t* few = nullptr;  // the bytes that it reads, where these are few
@@ -182,7 +182,7 @@ class SetWalker {
   // What is asked of a place that is entered.
   void Need(Place* at) {
     if (at->class_of == nullptr) [[unlikely]]
-      TakeBody(at);
+      TakeTable(at);
   }
   static void Enter(const Place* at, uint32_t end, Level* level) {
     level->class_of = at->class_of;
@@ -225,7 +225,7 @@ class SetWalker {
 
  private:
   void Meet(SetId id, Place* at);
-  void TakeBody(Place* at);
+  void TakeTable(Place* at);
 
   SetTable& sets_;
   WalkScratch& scratch_;
@@ -448,6 +448,44 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
     level.children = kNoChildren;
     level.end = nodes[i].end;
   };
+  auto child_of = [&](uint32_t i, uint8_t byte) -> uint32_t {
+    const uint32_t* children = alphabets != nullptr && nodes[i].end - i >= kWorthJumping
+                                   ? alphabets->children(i)
+                                   : nullptr;
+    if (children != nullptr) return children[byte];
+    for (uint32_t c = i + 1; c < nodes[i].end && nodes[c].byte <= byte; c = nodes[c].end) {
+      if (nodes[c].byte == byte) return c;
+    }
+    return 0;
+  };
+  // Below the node of a backslash, the other spellings of an ASCII character: mostly no token has
+  // anything behind one. False, and nothing is done, where that is not so. `after`: what is then
+  // needed to complete the place.
+  auto spell = [&](uint32_t backslash, uint8_t character, uint64_t after) {
+    if (character >= 0x80) return false;
+    const uint32_t plain = character == '/' ? child_of(backslash, '/') : 0;
+    if (plain != 0 && !nodes[plain].leaf) return false;
+    const uint8_t low = character & 15, high = '0' + (character >> 4);
+    const uint8_t first = low < 10 ? '0' + low : 'a' + low - 10;
+    uint32_t path[4] = {};  // of u, 0, 0, and the first digit
+    uint32_t last[2] = {};  // of the second digit, in both cases
+    uint32_t at = backslash;
+    for (int k = 0; k < 4 && at != 0; ++k) {
+      at = path[k] = child_of(at, k == 0 ? 'u' : k < 3 ? '0' : high);
+    }
+    if (at != 0) last[0] = child_of(at, first);
+    if (at != 0 && low >= 10) last[1] = child_of(at, first - 'a' + 'A');
+    for (uint32_t node : last) {
+      if (node != 0 && !nodes[node].leaf) return false;
+    }
+    calls.inside(backslash, after + (character == '/' ? 1 : 5));
+    if (plain != 0) calls.inside(plain, after);
+    for (uint32_t k = 0; k < 4 && path[k] != 0; ++k) calls.inside(path[k], after + 4 - k);
+    for (uint32_t node : last) {
+      if (node != 0) calls.inside(node, after);
+    }
+    return true;
+  };
   // Goes below node i in the place `id`, which reads a text; the node to go on with.
   auto descend = [&](uint32_t i, typename Walker::Id id) {
     const uint32_t top_end = nodes[i].end;
@@ -462,19 +500,9 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
         bool plain = run.IsPlain();
         uint32_t child = 0;
         if (plain) {
-          const uint32_t* children = alphabets != nullptr && nodes[i].end - i >= kWorthJumping
-                                         ? alphabets->children(i)
-                                         : nullptr;
-          if (children != nullptr) {
-            child = children[byte];
-            plain = !spelled || children['\\'] == 0;
-          } else {
-            for (uint32_t c = i + 1; c < nodes[i].end; c = nodes[c].end) {
-              if (nodes[c].byte == byte) child = c;
-              if (spelled && nodes[c].byte == '\\') plain = false;
-              if (nodes[c].byte >= byte && nodes[c].byte >= '\\') break;
-            }
-          }
+          child = child_of(i, byte);
+          const uint32_t backslash = spelled ? child_of(i, '\\') : 0;
+          plain = backslash == 0 || spell(backslash, byte, run.completion - 1);
         }
         if (!plain) return enter(walker.Of(walker.After(run, began)), i);
         close(i);
@@ -538,12 +566,13 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
   }
 }
 
-// What lies at and below node i of a trie, which leads to `state`, in an unknown context: by states
-// while these are simple, and by sets below where they are not. Calls as WalkCalls has them.
+// What lies below node i of a trie, which leads to `state`, and, where `at_node`, at it, in an
+// unknown context: by states while these are simple, and by sets below where they are not. Calls as
+// WalkCalls has them.
 template <class Visit, class Whole, class Inside>
 void WalkFromState(SetTable* sets, WalkScratch* scratch, std::span<const TrieNode> nodes,
                    const TrieAlphabets* alphabets, uint32_t i, TermId state, const Visit& visit,
-                   const Whole& whole, const Inside& inside) {
+                   const Whole& whole, const Inside& inside, bool at_node = true) {
   auto as_set = [&](uint32_t k, const StatePlace& at) {
     if (at.as_set == SetTable::Dead()) at.as_set = sets->InUnknownContext(at.id);
     SetWalker by_sets(sets, scratch);
@@ -555,12 +584,14 @@ void WalkFromState(SetTable* sets, WalkScratch* scratch, std::span<const TrieNod
              WalkCalls{visit, whole, inside, [](uint32_t, const SetPlace&) {}});
   };
   StateWalker walker(&sets->terms(), scratch);
-  StatePlace& at = walker.Of(state);
-  if (alphabets != nullptr && TakesAll(walker, nodes, *alphabets, i, &at, false)) {
-    whole(i, WholeFrom<TermId>{{at.after}, at.id});
-    return;
+  if (at_node) {
+    StatePlace& at = walker.Of(state);
+    if (alphabets != nullptr && TakesAll(walker, nodes, *alphabets, i, &at, false)) {
+      whole(i, WholeFrom<TermId>{{at.after}, at.id});
+      return;
+    }
+    visit(i, at);
   }
-  visit(i, at);
   WalkTrie(walker, nodes, alphabets, i + 1, nodes[i].end, nodes[i].depth, state,
            WalkCalls{visit, whole, inside, as_set});
 }

@@ -9,6 +9,10 @@
 // once, and both waiting items go on when it is finished. Texts of no bytes need no completion:
 // terms read past nullable calls.
 //
+// Most sets are left by one byte only, in the middle of a name or a value: that step is found by
+// the byte alone (TermStore::AfterByte) and kept beside the set. The table is made when a second
+// byte is asked for.
+//
 // Cost: a step taken before, 2 ns; a new one, 200 to 500 ns and about 200 bytes. Work per byte is
 // bounded by Earley's, quadratic in the length for ambiguous grammars.
 //
@@ -35,7 +39,7 @@ namespace {
 // Steps after which values are taken to be able to become others.
 constexpr size_t kMostViableSteps = 4096;
 constexpr size_t kLinearSearch = 16;  // items up to which a linear search beats a hash set
-constexpr size_t kFewItems = 4;       // of a set whose edges are gone through side by side
+constexpr size_t kFewItems = 4;  // of a set whose edges are gone through side by side; see Moves
 
 uint64_t PackItem(const Item& i) { return uint64_t{i.term.value} << 32 | i.ret.value; }
 
@@ -46,6 +50,17 @@ uint32_t HashKernel(std::span<const Item> kernel) {
     h ^= h >> 32;
   }
   return static_cast<uint32_t>(h);
+}
+
+// Whether a call or a token may be the first thing that a state reads.
+bool MayCall(const TermStore& terms, TermId state) {
+  const Term* t = &terms.term(state);
+  for (; t->kind == TermKind::kSequence; t = &terms.term(t->few[1])) {
+    const Term& head = terms.term(t->few[0]);
+    if (!head.regular) return true;
+    if (!head.nullable) return false;
+  }
+  return !t->regular;
 }
 
 // Appends to a vector what is not in it yet.
@@ -110,6 +125,20 @@ void AppendSignificant(std::string_view text, std::string* out) {
     *out += c;
   }
 }
+
+// Where each of a few items moves.
+struct Moves {
+  uint64_t first = 0, last = 0;  // two each
+
+  void Set(size_t item, uint32_t to) {
+    (item < 2 ? first : last) |= uint64_t{to} << (item % 2 * 32);
+  }
+  friend bool operator==(const Moves&, const Moves&) = default;
+  template <class H>
+  friend H AbslHashValue(H h, const Moves& m) {
+    return H::combine(std::move(h), m.first, m.last);
+  }
+};
 
 // Numbers keys 1, 2, ... as they first come up: by search while there are few, else by hash.
 template <class Key>
@@ -319,6 +348,7 @@ const SetBody& SetTable::MakeBodyLocked(SetId id) {
   UniqueItems unique(&items);
   for (size_t i = 0; i < items.size(); ++i) {
     const Item item = items[i];
+    if (!MayCall(terms_, item.term)) continue;
     const Expansion& e = terms_.ExpandLocked(item.term);
     for (const CallEdge& call : e.calls) {
       const TermId body = terms_.BodyOf(call.proc);
@@ -338,26 +368,43 @@ const SetBody& SetTable::MakeBodyLocked(SetId id) {
       items.size() == s.kernel.size() ? s.kernel : memory_.Copy(std::span<const Item>(items));
   body->waiters = memory_.Copy(std::span<const Waiter>(waiters));
   body->tokens = memory_.Copy(std::span<const TokenItem>(tokens));
-  bool each_byte = false;  // bytes that are read alike are told apart
   if (terms_.has_captures()) {
     std::vector<uint32_t> at_risk;
     const auto outer = std::exchange(unfinished_, {id, body->waiters});
     for (const Item& item : body->items) {
       const uint32_t capture = CaptureOf(item.ret, id);
-      each_byte |= capture > CaptureTable::kAnyText;
+      body->captures |= capture > CaptureTable::kAnyText;
       if (captures_.rivals(capture).empty()) continue;
       if (std::ranges::find(at_risk, capture) == at_risk.end()) at_risk.push_back(capture);
     }
     body->at_risk = memory_.Copy(std::span<const uint32_t>(at_risk));
     unfinished_ = outer;
-    body->captures = each_byte;
   }
-  body->classes = Classes(body->items, each_byte);
-  const size_t count = body->classes->example.size();
-  body->targets = memory_.Allocate<std::atomic<uint32_t>>(count);
-  for (size_t i = 0; i < count; ++i) new (&body->targets[i]) std::atomic<uint32_t>(kNotYet);
   s.body.store(body, std::memory_order_release);
   return *body;
+}
+
+const StepTable& SetTable::MakeTable(SetId id) {
+  std::lock_guard lock(terms_.mutex());
+  return MakeTableLocked(id);
+}
+
+const StepTable& SetTable::MakeTableLocked(SetId id) {
+  Set& s = sets_[id.value];
+  if (const StepTable* table = s.table.load(std::memory_order_relaxed)) return *table;
+  const SetBody& body = MakeBodyLocked(id);
+  auto* table = memory_.Allocate<StepTable>(1);
+  // Of what is captured, bytes that are read alike are told apart.
+  table->classes = Classes(body.items, body.captures);
+  const size_t count = table->classes->example.size();
+  table->targets = memory_.Allocate<std::atomic<uint32_t>>(count);
+  for (size_t i = 0; i < count; ++i) new (&table->targets[i]) std::atomic<uint32_t>(kNotYet);
+  if (const uint64_t first = s.first_step.load(std::memory_order_relaxed); first != 0) {
+    const uint16_t c = table->classes->class_of[first >> 32 & 0xFF];
+    if (c != 0) table->targets[c - 1].store(static_cast<uint32_t>(first));
+  }
+  s.table.store(table, std::memory_order_release);
+  return *table;
 }
 
 // The map of runs of bytes of one class, ascending and disjoint: lo | hi << 8 | class << 16, where
@@ -442,9 +489,9 @@ void SetTable::ClassesOfFew(std::span<const Item> items, Add&& add) {
     const std::span<const ByteEdge> edges = terms_.ExpandLocked(items[i].term).bytes;
     cursors[i] = {edges.data(), edges.data() + edges.size()};
   }
-  Numbering<std::array<uint32_t, kFewItems>> classes;  // by where each item moves
+  Numbering<Moves> classes;
   for (int at = 0; at < 256;) {
-    std::array<uint32_t, kFewItems> moves{};
+    Moves moves;
     bool read = false;
     int end = 256;
     for (size_t i = 0; i < items.size(); ++i) {
@@ -453,7 +500,7 @@ void SetTable::ClassesOfFew(std::span<const Item> items, Add&& add) {
       if (c.edge == c.end) continue;
       const bool reads = c.edge->lo <= at;
       end = std::min<int>(end, reads ? c.edge->hi + 1 : c.edge->lo);
-      if (reads) moves[i] = c.edge->to.value;
+      if (reads) moves.Set(i, c.edge->to.value);
       read |= reads;
     }
     if (read) add(static_cast<uint8_t>(at), static_cast<uint8_t>(end - 1), classes.Of(moves));
@@ -466,10 +513,10 @@ SetId SetTable::StepUnchecked(SetId set, uint8_t byte) {
   if (body.items.size() == 1) {
     // One item moves, and is not finished: mostly so.
     const Item& item = body.items[0];
-    const ByteEdge* e = FindEdge(terms_.ExpandLocked(item.term).bytes, byte);
-    if (e == nullptr) return Dead();
-    const Item moved = {e->to, Advance(item.ret, set, byte)};
-    const bool nullable = terms_.term(e->to).nullable;
+    const TermId to = terms_.AfterByte(item.term, byte);
+    if (to == TermStore::Nothing()) return Dead();
+    const Item moved = {to, Advance(item.ret, set, byte)};
+    const bool nullable = terms_.term(to).nullable;
     if (!nullable || moved.ret.value <= kUnknown.value) {
       return Intern({&moved, 1}, nullable && moved.ret == kBottom,
                     nullable && moved.ret == kUnknown);
@@ -478,21 +525,46 @@ SetId SetTable::StepUnchecked(SetId set, uint8_t byte) {
   }
   ItemList kernel;
   for (const Item& item : body.items) {
-    const ByteEdge* e = FindEdge(terms_.ExpandLocked(item.term).bytes, byte);
-    if (e != nullptr) kernel.push_back({e->to, Advance(item.ret, set, byte)});
+    const TermId to = terms_.AfterByte(item.term, byte);
+    if (to != TermStore::Nothing()) kernel.push_back({to, Advance(item.ret, set, byte)});
   }
   return Close(std::move(kernel));
 }
 
+SetId SetTable::StepViable(SetId set, uint8_t byte) {
+  const SetId to = StepUnchecked(set, byte);
+  return sets_[to.value].all_at_risk && !Viable(to) ? Dead() : to;
+}
+
+// In a set without a table: most are left by one byte only, for which none is made.
+SetId SetTable::StepFirst(SetId set, uint8_t byte) {
+  Set& s = sets_[set.value];
+  auto by_first = [&](uint64_t first) { return (first >> 32 & 0xFF) == byte; };
+  uint64_t first = s.first_step.load(std::memory_order_acquire);
+  if (first != 0 && by_first(first)) return SetId(static_cast<uint32_t>(first));
+  std::lock_guard lock(terms_.mutex());
+  first = s.first_step.load(std::memory_order_relaxed);
+  if (first != 0 && by_first(first)) return SetId(static_cast<uint32_t>(first));
+  if (first != 0) return StepSlowLocked(set, byte);
+  const SetId to = StepViable(set, byte);
+  s.first_step.store(Set::kStepped | uint64_t{byte} << 32 | to.value, std::memory_order_release);
+  return to;
+}
+
 SetId SetTable::StepSlow(SetId set, uint8_t byte) {
   std::lock_guard lock(terms_.mutex());
-  const SetBody& body = MakeBodyLocked(set);
-  std::atomic<uint32_t>& target = body.targets[body.classes->class_of[byte] - 1];
+  return StepSlowLocked(set, byte);
+}
+
+SetId SetTable::StepSlowLocked(SetId set, uint8_t byte) {
+  const StepTable& table = MakeTableLocked(set);
+  const uint16_t c = table.classes->class_of[byte];
+  if (c == 0) return Dead();
+  std::atomic<uint32_t>& target = table.targets[c - 1];
   if (target.load(std::memory_order_relaxed) != kNotYet) {
     return SetId(target.load(std::memory_order_relaxed));
   }
-  SetId to = StepUnchecked(set, byte);
-  if (sets_[to.value].all_at_risk && !Viable(to)) to = Dead();
+  const SetId to = StepViable(set, byte);
   target.store(to.value, std::memory_order_release);
   return to;
 }
@@ -538,7 +610,7 @@ bool SetTable::Viable(SetId start) {
     const SetId at = visits[next].set;
     const SetBody& body = MakeBodyLocked(at);
     const bool plain = OnlySpells(body);
-    for (uint8_t byte : body.classes->example) {
+    for (uint8_t byte : MakeTableLocked(at).classes->example) {
       if (plain && byte == '\\') continue;  // it leads to the same values by a longer way
       const SetId to = StepUnchecked(at, byte);
       if (to == Dead()) continue;

@@ -82,8 +82,12 @@ struct SetBody {
   // Captures of items, those that begin here too, whose text must not become that of some values.
   std::span<const uint32_t> at_risk;
   bool captures = false;  // what is read next is captured
-  const ClassMap* classes = nullptr;
-  std::atomic<uint32_t>* targets = nullptr;  // by class - 1; kNotYet until stepped
+};
+
+// Where the bytes lead; made when a second one is asked for.
+struct StepTable {
+  const ClassMap* classes;
+  std::atomic<uint32_t>* targets;  // by class - 1; kNotYet until stepped
 };
 
 struct Set {
@@ -95,6 +99,10 @@ struct Set {
   // Of items within procedures that capture: there are such; all have rivals (see CaptureTable).
   bool captures = false, all_at_risk = false;
   std::atomic<const SetBody*> body = nullptr;
+  std::atomic<const StepTable*> table = nullptr;
+  // The byte asked for first and where it leads: kStepped, byte << 32, set. 0 for none.
+  std::atomic<uint64_t> first_step = 0;
+  static constexpr uint64_t kStepped = uint64_t{1} << 40;
   std::atomic<const void*> attachment = nullptr;  // the mask stage's level-2 mask of this set
 };
 
@@ -115,10 +123,11 @@ class SetTable {
 
   // The set after one more byte; Dead() when it cannot come.
   SetId Step(SetId set, uint8_t byte) {
-    const SetBody& body = Body(set);
-    const uint16_t c = body.classes->class_of[byte];
+    const StepTable* table = sets_[set.value].table.load(std::memory_order_acquire);
+    if (table == nullptr) return StepFirst(set, byte);
+    const uint16_t c = table->classes->class_of[byte];
     if (c == 0) return Dead();
-    const uint32_t to = body.targets[c - 1].load(std::memory_order_acquire);
+    const uint32_t to = table->targets[c - 1].load(std::memory_order_acquire);
     return to != kNotYet ? SetId(to) : StepSlow(set, byte);
   }
   // The set after all of `bytes`; Dead() when they cannot come.
@@ -146,6 +155,10 @@ class SetTable {
     const SetBody* body = sets_[id.value].body.load(std::memory_order_acquire);
     return body != nullptr ? *body : MakeBody(id);
   }
+  const StepTable& Table(SetId id) {
+    const StepTable* table = sets_[id.value].table.load(std::memory_order_acquire);
+    return table != nullptr ? *table : MakeTable(id);
+  }
 
   // The one byte that must come next, where there is one: the text may not end here, no token item
   // waits, and all else that can be read only spells it differently.
@@ -171,9 +184,13 @@ class SetTable {
     RetId plain;                             // the same without a capture
   };
 
+  SetId StepFirst(SetId set, uint8_t byte);
   SetId StepSlow(SetId set, uint8_t byte);
+  SetId StepSlowLocked(SetId set, uint8_t byte);
   const SetBody& MakeBody(SetId id);
   const SetBody& MakeBodyLocked(SetId id);
+  const StepTable& MakeTable(SetId id);
+  const StepTable& MakeTableLocked(SetId id);
   // Adds what follows finished items, and interns. Lock.
   SetId Close(ItemList kernel);
   SetId Intern(std::span<const Item> kernel, bool accepting, bool escaping);
@@ -197,6 +214,7 @@ class SetTable {
   // What an item that waits with `waiting` in the set of `finished` returns to afterwards.
   RetId AfterCall(RetId waiting, const Ret& finished);
   SetId StepUnchecked(SetId set, uint8_t byte);
+  SetId StepViable(SetId set, uint8_t byte);
   // Whether the values at risk in a set can still become others.
   bool Viable(SetId set);
   bool OnlySpells(const SetBody& body);

@@ -1,0 +1,129 @@
+// A state and one byte: the target is that of the edge, for states that have no edges yet.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <mutex>
+#include <random>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "automaton/term_store.h"
+
+namespace grammask::internal {
+namespace {
+
+constexpr int64_t kSmallCount = 16;
+
+// Random expressions with every kind of node that reads bytes.
+class RandomTerm {
+ public:
+  RandomTerm(TermStore* store, uint32_t seed) : s_(*store), random_(seed) {}
+
+  TermId Make(int depth) {
+    const size_t kind = Below(depth == 0 ? 4 : 12);
+    switch (kind) {
+      case 0:
+      case 1:
+        return s_.Literal(Text(), kind == 0);
+      case 2:
+        return s_.ByteClass(ByteSet::Range('a', static_cast<uint8_t>('a' + Below(3))));
+      case 3:
+        return s_.Character(Below(2) == 0 ? CodePointSet::Of('a') : AnyCharacter(), Below(2) == 0);
+      case 4:
+      case 5:
+        return s_.Sequence(Make(depth - 1), Make(depth - 1));
+      case 6:
+      case 7: {
+        std::vector<TermId> parts;
+        for (size_t n = 2 + Below(20 / static_cast<size_t>(depth)); n > 0; --n) {
+          parts.push_back(Below(2) == 0 ? s_.Sequence(s_.Literal(Text(), true), Make(0))
+                                        : Make(depth - 1));
+        }
+        return s_.Choice(parts);
+      }
+      case 8: {
+        const auto least = static_cast<int64_t>(Below(3));
+        const bool endless = Below(2) == 0;
+        return s_.Repeat(Make(depth - 1), least,
+                         endless ? kUnbounded : least + static_cast<int64_t>(Below(3)));
+      }
+      case 9: {
+        const std::array parts = {Make(depth - 1), Make(depth - 1)};
+        return s_.And(parts);
+      }
+      case 10: {
+        const std::array parts = {s_.Repeat(AnyJsonCharacter(), 0, kUnbounded),
+                                  s_.Not(Make(depth - 1))};
+        return s_.Sequence(s_.And(parts), s_.Literal("\"", false));
+      }
+      default: {
+        std::vector<std::string> words;
+        for (size_t n = 12 + Below(8); n > 0; --n) words.push_back(Text());
+        return s_.Words({words.begin(), words.end()}, Below(2) == 0);
+      }
+    }
+  }
+
+ private:
+  size_t Below(size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(random_); }
+  std::string Text() {
+    static constexpr std::string_view kLetters[] = {"a", "b",  "c", "\"", "\\",
+                                                    "/", "\n", "é", "😀"};
+    std::string text;
+    for (size_t n = 1 + Below(3); n > 0; --n) text += kLetters[Below(std::size(kLetters))];
+    return text;
+  }
+  static CodePointSet AnyCharacter() { return CodePointSet{{0, 0xD7FF}, {0xE000, 0x10FFFF}}; }
+  TermId AnyJsonCharacter() { return s_.Character(AnyCharacter(), true); }
+
+  TermStore& s_;
+  std::mt19937 random_;
+};
+
+TEST(AfterByte, IsTheTargetOfTheEdge) {
+  size_t compared = 0;
+  for (uint32_t seed = 0; seed < 400; ++seed) {
+    TermStore s({}, kSmallCount);
+    std::vector<TermId> states;
+    {
+      const std::lock_guard lock(s.mutex());
+      states.push_back(RandomTerm(&s, seed).Make(3));
+    }
+    std::set<TermId> met(states.begin(), states.end());
+    for (size_t i = 0; i < states.size() && i < 60; ++i) {
+      const std::lock_guard lock(s.mutex());
+      // Bytes first, as afterwards there are edges.
+      const bool fresh = s.term(states[i]).expansion.load() == nullptr;
+      std::array<TermId, 256> after;
+      for (size_t b = 0; b < 256; ++b) after[b] = s.AfterByte(states[i], static_cast<uint8_t>(b));
+      const Expansion& e = s.ExpandLocked(states[i]);
+      for (size_t b = 0; b < 256; ++b) {
+        const ByteEdge* edge = FindEdge(e.bytes, static_cast<uint8_t>(b));
+        const TermId to = edge == nullptr ? TermStore::Nothing() : edge->to;
+        ASSERT_EQ(after[b], to) << "seed " << seed << ", byte " << b << " of "
+                                << s.ToString(states[i]) << ": " << s.ToString(after[b]) << " for "
+                                << s.ToString(to);
+        if (to != TermStore::Nothing() && met.insert(to).second) states.push_back(to);
+      }
+      compared += fresh ? 1 : 0;
+    }
+  }
+  EXPECT_GT(compared, 2000u);
+}
+
+// What a text, or a key that is none of some names, leads to takes no terms but the target's.
+TEST(AfterByte, MakesNoOtherStates) {
+  TermStore s({}, kSmallCount);
+  const std::lock_guard lock(s.mutex());
+  const std::array names = {s.Literal("size", true), s.Literal("name", true)};
+  const TermId name = s.Sequence(s.Choice(names), s.Literal("\"", false));
+  const size_t before = s.size();
+  const TermId after = s.AfterByte(name, 'n');
+  EXPECT_LE(s.size(), before + 2);  // "ame", and with the rest
+  EXPECT_EQ(s.ToString(after), "(json\"ame\" \"\\\"\")");
+}
+
+}  // namespace
+}  // namespace grammask::internal
