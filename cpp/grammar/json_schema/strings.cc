@@ -249,7 +249,7 @@ class BodyWriter {
       require(node);
     }
     for (const std::string& f : set_.formats) {
-      GM_ASSIGN_OR_RETURN(NodeId node, EmitFormat(&b_, f, limits_));
+      GM_ASSIGN_OR_RETURN(NodeId node, Format(f));
       require(node);
     }
     positive_ = parts_.size();
@@ -259,7 +259,7 @@ class BodyWriter {
       parts_.push_back(b_.Not(OpenEnded(node)));
     }
     for (const std::string& f : set_.not_formats) {
-      GM_ASSIGN_OR_RETURN(NodeId node, EmitFormat(&b_, f, limits_));
+      GM_ASSIGN_OR_RETURN(NodeId node, Format(f));
       parts_.push_back(b_.Not(node));
     }
     return Status();
@@ -311,6 +311,17 @@ class BodyWriter {
         parts_.erase(parts_.begin() + static_cast<std::ptrdiff_t>(i));
       }
     }
+  }
+
+  StatusOr<NodeId> Format(const std::string& name) {
+    if (memo_ == nullptr) return EmitFormat(&b_, name, limits_);
+    // No pattern, which is UTF-8, is spelled so.
+    const std::string key = '\xFF' + name;
+    const auto known = memo_->find(key);
+    if (known != memo_->end()) return NodeId{known->second};
+    StatusOr<NodeId> node = EmitFormat(&b_, name, limits_);
+    if (node.ok()) memo_->try_emplace(key, *node);
+    return node;
   }
 
   StatusOr<NodeId> Pattern(const std::string& pattern) {

@@ -64,7 +64,7 @@ bool Disjoint(const StringSet& a, const StringSet& b);
 // The number of code points of `text`, valid UTF-8.
 int64_t CountCodePoints(std::string_view text);
 
-// Patterns that were parsed for one builder, and their nodes.
+// Patterns and formats that were written with one builder, and their nodes.
 using PatternMemo = absl::flat_hash_map<std::string, NodeId>;
 
 // A regular node for the JSON text between the quotes: exactly the members of `set`, each in every
