@@ -38,7 +38,7 @@
 namespace grammask::internal {
 namespace {
 
-constexpr uint16_t kNotInside = 0xFFFF;
+constexpr uint16_t kMostNumber = 0xFFFF;
 constexpr size_t kMostExplored = 4096;  // places on the way to a pattern's completion
 constexpr size_t kMostKnown = 1 << 16;
 constexpr size_t kRecent = 256;
@@ -57,8 +57,9 @@ class CountedWalk {
   std::optional<bool> RunOver(TermId loose, int64_t most, uint64_t same, size_t limit,
                               std::vector<TokenRun>* over, uint64_t* reach, uint64_t* completion);
 
-  // By the token's place in the order of the trie: its number, kNotInside for others.
+  // By the token's place in the order of the trie: its number, of those in `runs`.
   std::vector<uint16_t>& inside;
+  std::vector<TokenRun> runs;
   std::vector<uint64_t> left;  // number << 32 | token
   std::vector<CountedTokens::Escape> escapes;
   bool any_number = true;
@@ -94,6 +95,15 @@ class CountedWalk {
     return std::any_of(table_.begin() + edge.lo, table_.begin() + edge.hi + 1, is);
   }
   bool IsWhole(uint32_t x, std::span<const ByteRange> ranges) const;
+  // To be called before the numbers are written, in ascending order.
+  void AddInside(uint32_t first, uint32_t end) {
+    if (first == end) return;
+    if (!runs.empty() && runs.back().last == first) {
+      runs.back().last = end;
+    } else {
+      runs.push_back({first, end});
+    }
+  }
   void AddLeft(uint32_t first, uint32_t end, uint32_t number) {
     for (uint32_t t = first; t < end; ++t) {
       left.push_back(uint64_t{number} << 32 | static_cast<uint32_t>(vocab_.trie_tokens()[t]));
@@ -132,7 +142,7 @@ CountedWalk::CountedWalk(const Vocab& vocab, SetTable* sets, const std::vector<u
       scratch_(*scratch),
       nodes_(vocab.nodes()),
       characters_(characters),
-      most_need_(kNotInside - std::min<uint32_t>(kNotInside, vocab.max_token_bytes() + 1u)),
+      most_need_(kMostNumber - std::min<uint32_t>(kMostNumber, vocab.max_token_bytes())),
       recent_(kRecent) {
   for (uint8_t b = 0; b < 0x80; ++b) {
     if (XAfter(0, b) == 0) whole_.Add(b);
@@ -290,6 +300,7 @@ void CountedWalk::AddWhole(uint32_t i, uint32_t begun, uint32_t more) {
   const Alphabet& below = vocab_.alphabets().below(i);
   const auto tokens = vocab_.trie_tokens();
   const uint32_t end = nodes_[node.end].tokens;
+  AddInside(node.tokens, end);
   auto characters_of = [](std::string_view text) {
     return static_cast<uint32_t>(
         std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
@@ -333,7 +344,7 @@ bool CountedWalk::Run(TermId loose, int64_t most) {
   const auto count = static_cast<uint32_t>(vocab_.node_count());
   StateWalker walker(&terms_, &scratch_);
   std::vector<Level> levels(static_cast<size_t>(vocab_.max_token_bytes()) + 1);
-  inside.assign(vocab_.trie_tokens().size(), kNotInside);
+  inside.resize(vocab_.trie_tokens().size());
   auto enter = [&](StatePlace* at, uint32_t end, uint32_t x, uint32_t rounds, Level* level) {
     walker.Need(at);
     StateWalker::Enter(at, end, &level->at);
@@ -366,6 +377,7 @@ bool CountedWalk::Run(TermId loose, int64_t most) {
     }
     any_number &= needed->any_number;
     if (node.leaf) {
+      AddInside(node.tokens, nodes_[i + 1].tokens);
       for (uint32_t t = node.tokens; t < nodes_[i + 1].tokens; ++t) {
         inside[t] = static_cast<uint16_t>(begun + more);
       }
@@ -387,6 +399,7 @@ bool CountedWalk::Run(TermId loose, int64_t most) {
       i = node.end;
       continue;
     }
+    AddInside(node.tokens, nodes_[i + 1].tokens);
     for (uint32_t t = node.tokens; t < nodes_[i + 1].tokens; ++t) {
       inside[t] = static_cast<uint16_t>(begun + more);
     }
@@ -468,18 +481,20 @@ CountedTokens::ByNumber::ByNumber(const std::vector<uint64_t>& entries) {
   ends.pop_back();  // each has become where the next one begins
 }
 
-CountedTokens::ByNumber::ByNumber(std::span<const uint16_t> numbers,
+CountedTokens::ByNumber::ByNumber(std::span<const uint16_t> numbers, std::span<const TokenRun> runs,
                                   std::span<const TokenId> trie_tokens) {
   uint16_t most = 0;
-  for (const uint16_t n : numbers) most = std::max<uint16_t>(most, n == kNotInside ? 0 : n);
+  for (const TokenRun& run : runs) {
+    for (uint32_t t = run.first; t < run.last; ++t) most = std::max(most, numbers[t]);
+  }
   ends.resize(size_t{most} + 2);
-  for (const uint16_t n : numbers) {
-    if (n != kNotInside) ++ends[n + size_t{1}];
+  for (const TokenRun& run : runs) {
+    for (uint32_t t = run.first; t < run.last; ++t) ++ends[numbers[t] + size_t{1}];
   }
   for (size_t n = 1; n < ends.size(); ++n) ends[n] += ends[n - 1];
   tokens.resize(ends.back());
-  for (size_t t = 0; t < numbers.size(); ++t) {
-    if (numbers[t] != kNotInside) tokens[ends[numbers[t]]++] = trie_tokens[t];
+  for (const TokenRun& run : runs) {
+    for (uint32_t t = run.first; t < run.last; ++t) tokens[ends[numbers[t]]++] = trie_tokens[t];
   }
   ends.pop_back();  // each has become where the next one begins
 }
@@ -509,8 +524,8 @@ std::unique_ptr<CountedTokens> CountedTokens::Create(
   if (!walk.Fits(rest) || !walk.Run(loose, most)) return nullptr;
   const size_t words = (static_cast<size_t>(vocab.size()) + 31) / 32;
   return std::unique_ptr<CountedTokens>(
-      new CountedTokens(words, ByNumber(walk.inside, vocab.trie_tokens()), ByNumber(walk.left),
-                        std::move(walk.escapes), walk.any_number, most));
+      new CountedTokens(words, ByNumber(walk.inside, walk.runs, vocab.trie_tokens()),
+                        ByNumber(walk.left), std::move(walk.escapes), walk.any_number, most));
 }
 
 std::optional<bool> CountedTokens::FindOver(const Vocab& vocab, SetTable* sets, TermId loose,

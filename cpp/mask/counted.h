@@ -67,8 +67,9 @@ class CountedTokens {
   // Tokens by a number.
   struct ByNumber {
     explicit ByNumber(const std::vector<uint64_t>& entries);  // number << 32 | token
-    // Each token's number, in the order of the trie; 65535 for tokens that have none.
-    ByNumber(std::span<const uint16_t> numbers, std::span<const TokenId> trie_tokens);
+    // `numbers`: of each token in the order of the trie, of those in `runs`.
+    ByNumber(std::span<const uint16_t> numbers, std::span<const TokenRun> runs,
+             std::span<const TokenId> trie_tokens);
     // Those of `from` to `to`.
     std::span<const TokenId> Between(int64_t from, int64_t to) const;
 

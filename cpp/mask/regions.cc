@@ -11,11 +11,15 @@
 // Bounds are left out (TermStore::LoosenHead): a text short enough to be completed within them is
 // one of the state's. A lower bound can always be reached by characters of the alphabet put behind.
 //
-// Cost: that of deriving the states, up to kMostStates, once; so only long walks ask. Where each of
-// many states leads to many, as in the grammar of regular expressions, that is given up. Tests:
+// A state may lead to a hundred others: within a class of a regular expression, each character is
+// one that a range may go on from. So targets are looked at once, and only where some character of
+// the alphabet leads there.
+//
+// Cost: that of deriving the states, up to kMostStates, once; so only long walks ask. Tests:
 // tests/mask/mask_test.cc.
 #include "mask/regions.h"
 
+#include <absl/container/flat_hash_set.h>
 #include <absl/container/inlined_vector.h>
 
 #include <algorithm>
@@ -26,8 +30,7 @@ namespace {
 
 constexpr size_t kMostStates = 128;
 constexpr size_t kMostMade = 640;      // states that are made on the way
-constexpr size_t kMostEdges = 160;     // that a state and its targets have, on average
-constexpr size_t kMoreEdges = 1024;    // and so many more
+constexpr size_t kMostEdges = 24000;   // that are looked at
 constexpr size_t kMostRegions = 4096;  // kept
 constexpr int kFewest = 8;             // characters in an alphabet that is worth it
 constexpr int64_t kLeastBound = 16;    // bytes; lower bounds stay
@@ -97,6 +100,7 @@ Regions::Region* Regions::Find(TermStore& terms, TermId start) {
   const size_t before = terms.size();
   size_t edges = 0;
   std::vector<TermId> states = {start};
+  absl::flat_hash_set<uint32_t> taken = {start.value};  // the same
   struct Target {
     TermId to;
     Alphabet by;
@@ -108,19 +112,20 @@ Regions::Region* Regions::Find(TermStore& terms, TermId start) {
     if (terms.size() > before + kMostMade) return &region;
     for (const ByteEdge& e : terms.Expand(states[i]).bytes) {
       if (e.lo >= 0x80) break;
+      if (taken.contains(e.to.value)) continue;
       const auto same = std::ranges::find(targets, e.to, &Target::to);
       AddAscii(e, same == targets.end() ? &targets.emplace_back(Target{e.to, {}}).by : &same->by);
     }
     // What reads least comes first: mostly it ends the text.
     edges += terms.Expand(states[i]).bytes.size();
     for (Target& target : targets) {
-      edges += terms.Expand(target.to).bytes.size();
-      if (edges > kMoreEdges + kMostEdges * (i + 1)) return &region;
+      target.by = Both(target.by, alphabet);
+      if (target.by.empty()) continue;
+      if ((edges += terms.Expand(target.to).bytes.size()) > kMostEdges) return &region;
       target.reads = Both(Readable(terms, target.to), alphabet).AsciiSize();
     }
     std::ranges::sort(targets, {}, &Target::reads);
     for (const Target& target : targets) {
-      if (std::ranges::find(states, target.to) != states.end()) continue;
       const Alphabet by = Both(target.by, alphabet);
       if (by.empty()) continue;
       const Alphabet left = Both(Readable(terms, target.to), alphabet);
@@ -129,6 +134,7 @@ Regions::Region* Regions::Find(TermStore& terms, TermId start) {
       } else {
         alphabet = left;
         states.push_back(target.to);
+        taken.insert(target.to.value);
       }
       if (alphabet.AsciiSize() < kFewest || states.size() > kMostStates) return &region;
     }

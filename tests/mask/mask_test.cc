@@ -385,6 +385,15 @@ TEST(Mask, StatesToRoamAmong) {
         const NodeId space = b.Repeat(b.Bytes(" "), 1, kUnbounded);
         return b.Sequence({b.Repeat(b.Sequence({word, space}), 0, 12), word});
       },
+      // Each letter leads to a state of its own: a range that it begins must end later.
+      [](GrammarBuilder& b, const CodePointSet& some, const CodePointSet&) {
+        std::vector<NodeId> elements = {b.Class(some.Minus({{'a', 'h'}}))};
+        for (char32_t c = 'a'; c <= 'h'; ++c) {
+          const NodeId range = b.Sequence({b.Bytes("-"), b.Class({{c, 'h'}})});
+          elements.push_back(b.Sequence({b.Class({{c, c}}), b.Repeat(range, 0, 1)}));
+        }
+        return b.Repeat(b.Choice(elements), 0, kUnbounded);
+      },
       // Two of one character must not meet.
       [](GrammarBuilder& b, const CodePointSet&, const CodePointSet& graph) {
         const NodeId all = b.Repeat(b.Class(CodePointSet::All()), 0, kUnbounded);

@@ -242,6 +242,39 @@ TEST(Budget, ManySleepersDoNotRaiseTheBudget) {
   EXPECT_LT(most, empty + 2 * kTiny + kSlack);
 }
 
+// Where a grammar is compiled tables over the budget are left; an output goes on in them a while.
+TEST(Budget, AnOutputMovesLaterThanWhatIsCompiled) {
+  GrammarCompiler compiler = MakeCompiler(Tokenizer());
+  GrammarMatcher m = MakeMatcher(&compiler, Palindromes());
+  EngineHub& hub = *HubOf(m.compiled_grammar());
+  const std::shared_ptr<Engine> first = hub.Current();
+  std::mt19937 random(13);
+  auto accept = [&](int letters) {
+    for (int i = 0; i < letters; ++i) {
+      ASSERT_TRUE(m.AcceptToken(static_cast<int32_t>(random() % 2)));
+    }
+  };
+  while (first->memory_bytes() <= first->budget) accept(64);
+  accept(128);
+  EXPECT_EQ(hub.generation(), 0u);
+  while (first->memory_bytes() <= first->budget + first->budget / 8) accept(64);
+  accept(128);
+  EXPECT_EQ(hub.generation(), 1u);
+}
+
+TEST(Budget, ACompilationMovesOn) {
+  GrammarCompiler compiler = MakeCompiler(Tokenizer());
+  GrammarMatcher m = MakeMatcher(&compiler, Palindromes());
+  EngineHub& hub = *HubOf(m.compiled_grammar());
+  std::mt19937 random(13);
+  while (hub.Current()->memory_bytes() <= hub.Current()->budget) {
+    for (int i = 0; i < 64; ++i) ASSERT_TRUE(m.AcceptToken(static_cast<int32_t>(random() % 2)));
+  }
+  EXPECT_EQ(hub.generation(), 0u);
+  Compile(&compiler, Lists());
+  EXPECT_EQ(hub.generation(), 1u);
+}
+
 // One output that needs more than the budget all by itself goes on all the same.
 TEST(Budget, AnOutputLargerThanTheBudget) {
   GrammarCompiler compiler = MakeCompiler(Tokenizer(), Tiny());
