@@ -28,8 +28,7 @@ class RecordMaker {
               TermStore* store)
       : s_(*store),
         proc_(proc),
-        view_(words.data() + terms.size(),
-              static_cast<uint32_t>(terms.size() - RecordView::kFixed)),
+        view_(words.data() + terms.size(), terms.size() - RecordView::kFixed),
         open_(terms[0]),
         end_(terms[1]),
         quote_(terms[2]),

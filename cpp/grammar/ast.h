@@ -134,7 +134,7 @@ class RecordView {
   RecordView() = default;
   // `words`: after the children, whether each member is required, where its key ends, the keys, and
   // whether there may be no member (EncodeRecord).
-  RecordView(const uint32_t* words, uint32_t members) : words_(words), members_(members) {}
+  RecordView(const uint32_t* words, size_t members) : words_(words), members_(members) {}
 
   size_t size() const { return members_; }
   bool required(size_t i) const { return words_[i] != 0; }

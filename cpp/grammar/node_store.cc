@@ -243,7 +243,7 @@ NodeView NodeStorage::View(NodeId id) const {
     case NodeKind::kRecord:
       v.children = Children(id);
       v.record = RecordView(static_cast<const uint32_t*>(n.data) + v.children.size(),
-                            static_cast<uint32_t>(v.children.size() - RecordView::kFixed));
+                            v.children.size() - RecordView::kFixed);
       break;
   }
   return v;

@@ -121,7 +121,8 @@ Regions::Region* Regions::Find(TermStore& terms, TermId start) {
     for (Target& target : targets) {
       target.by = Both(target.by, alphabet);
       if (target.by.empty()) continue;
-      if ((edges += terms.Expand(target.to).bytes.size()) > kMostEdges) return &region;
+      edges += terms.Expand(target.to).bytes.size();
+      if (edges > kMostEdges) return &region;
       target.reads = Both(Readable(terms, target.to), alphabet).AsciiSize();
     }
     std::ranges::sort(targets, {}, &Target::reads);

@@ -23,23 +23,14 @@
 
 #include <absl/container/flat_hash_set.h>
 #include <absl/container/inlined_vector.h>
-#include <absl/types/span.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <utility>
-
-#include "base/byte_overlay.h"
-#include "base/check.h"
 
 namespace grammask::internal {
 namespace {
 
-// Steps after which values are taken to be able to become others.
-constexpr size_t kMostViableSteps = 4096;
 constexpr size_t kLinearSearch = 16;  // items up to which a linear search beats a hash set
-constexpr size_t kFewItems = 4;  // of a set whose edges are gone through side by side; see Moves
 
 uint64_t PackItem(const Item& i) { return uint64_t{i.term.value} << 32 | i.ret.value; }
 
@@ -89,76 +80,6 @@ class UniqueItems {
  private:
   ItemList& items_;
   absl::flat_hash_set<uint64_t> set_;
-};
-
-// The beginning of a JSON text without what does not matter for how it may go on: whitespace, which
-// spelling a character has, how many zeros a number ends in, which exponent it has.
-void AppendSignificant(std::string_view text, std::string* out) {
-  bool quoted = false, exponent = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      *out += c;
-      if (c == '"') quoted = false;
-      if (c != '\\' || i + 1 == text.size()) continue;
-      // Of a whole \u escape of ASCII the character; of others the letters in lower case.
-      const std::string_view escape = text.substr(i, 6);
-      uint32_t value = 0;
-      if (escape.size() == 6 && escape[1] == 'u' &&
-          std::from_chars(escape.data() + 2, escape.data() + 6, value, 16).ptr ==
-              escape.data() + 6 &&
-          value >= 0x20 && value < 0x7F && value != '"' && value != '\\') {
-        out->back() = static_cast<char>(value);
-        i += 5;
-        continue;
-      }
-      const size_t length = escape[1] == 'u' ? escape.size() : 2;
-      for (char e : escape.substr(1, length - 1)) *out += static_cast<char>(e | 0x20);
-      i += length - 1;
-      continue;
-    }
-    if (c == ' ' || c == '\t' || c == '\n' || c == '\r') continue;
-    if (c == '0' && text.substr(i, 3) == "000") continue;
-    if (exponent && c >= '0' && c <= '9') continue;
-    exponent = c == 'e' || c == 'E' || (exponent && (c == '+' || c == '-'));
-    quoted = c == '"';
-    *out += c;
-  }
-}
-
-// Where each of a few items moves.
-struct Moves {
-  uint64_t first = 0, last = 0;  // two each
-
-  void Set(size_t item, uint32_t to) {
-    (item < 2 ? first : last) |= uint64_t{to} << (item % 2 * 32);
-  }
-  friend bool operator==(const Moves&, const Moves&) = default;
-  template <class H>
-  friend H AbslHashValue(H h, const Moves& m) {
-    return H::combine(std::move(h), m.first, m.last);
-  }
-};
-
-// Numbers keys 1, 2, ... as they first come up: by search while there are few, else by hash.
-template <class Key>
-class Numbering {
- public:
-  size_t Of(const Key& key) {
-    if (!by_hash_.empty()) return by_hash_.try_emplace(key, by_hash_.size() + 1).first->second;
-    const auto known = std::ranges::find(keys_, key);
-    const auto number = static_cast<size_t>(known - keys_.begin()) + 1;
-    if (known != keys_.end()) return number;
-    keys_.push_back(key);
-    if (keys_.size() > kLinearSearch * 2) {
-      for (size_t i = 0; i < keys_.size(); ++i) by_hash_.emplace(keys_[i], i + 1);
-    }
-    return number;
-  }
-
- private:
-  absl::InlinedVector<Key, 32> keys_;
-  absl::flat_hash_map<Key, size_t> by_hash_;
 };
 
 }  // namespace
@@ -407,107 +328,6 @@ const StepTable& SetTable::MakeTableLocked(SetId id) {
   return *table;
 }
 
-// The map of runs of bytes of one class, ascending and disjoint: lo | hi << 8 | class << 16, where
-// the classes are 1, 2, ... as they first come up. Few are different: most states read one
-// character or another spelling of it.
-const ClassMap* SetTable::InternClasses(std::span<const uint32_t> runs) {
-  const absl::string_view key(reinterpret_cast<const char*>(runs.data()), runs.size_bytes());
-  if (auto it = class_maps_.find(key); it != class_maps_.end()) return it->second;
-  auto* map = memory_.Allocate<ClassMap>(1);
-  *map = {};
-  std::vector<uint8_t> example;
-  for (uint32_t run : runs) {
-    const auto lo = static_cast<uint8_t>(run), hi = static_cast<uint8_t>(run >> 8);
-    const auto c = static_cast<uint16_t>(run >> 16);
-    if (c > example.size()) example.push_back(lo);
-    for (int b = lo; b <= hi; ++b) map->class_of[b] = c;
-  }
-  map->example = memory_.Copy(std::span<const uint8_t>(example));
-  absl::InlinedVector<uint8_t, ClassMap::kFew + 1> few;
-  for (int b = 0; b < 256 && few.size() <= ClassMap::kFew; ++b) {
-    if (map->class_of[b] != 0) few.push_back(static_cast<uint8_t>(b));
-  }
-  if (few.size() <= ClassMap::kFew) map->few = memory_.Copy(std::span<const uint8_t>(few));
-  class_maps_.emplace(key, map);
-  return map;
-}
-
-const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
-  absl::InlinedVector<uint32_t, 32> runs;
-  auto add = [&](uint8_t lo, uint8_t hi, size_t c) {
-    runs.push_back(lo | uint32_t{hi} << 8 | static_cast<uint32_t>(c) << 16);
-  };
-  if (each_byte) {
-    // Only whether a byte can be read matters: each is a class of its own.
-    bool read[256] = {};
-    for (const Item& item : items) {
-      for (const ByteEdge& e : terms_.ExpandLocked(item.term).bytes) {
-        std::fill(read + e.lo, read + e.hi + 1, true);
-      }
-    }
-    size_t count = 0;
-    for (int b = 0; b < 256; ++b) {
-      if (read[b]) add(static_cast<uint8_t>(b), static_cast<uint8_t>(b), ++count);
-    }
-    return InternClasses(runs);
-  }
-  if (items.size() == 1) {
-    // Edges of one target are one class.
-    Numbering<uint32_t> targets;
-    for (const ByteEdge& e : terms_.ExpandLocked(items[0].term).bytes) {
-      add(e.lo, e.hi, targets.Of(e.to.value));
-    }
-    return InternClasses(runs);
-  }
-  // Bytes between two neighbouring ends of edges behave alike; pieces with the same moves are one
-  // class.
-  if (items.size() <= kFewItems) {
-    ClassesOfFew(items, add);
-    return InternClasses(runs);
-  }
-  ByteOverlay<uint64_t> overlay;
-  for (uint32_t i = 0; i < items.size(); ++i) {
-    for (const ByteEdge& e : terms_.ExpandLocked(items[i].term).bytes) {
-      overlay.Add(e.lo, e.hi, uint64_t{i} << 32 | e.to.value);
-    }
-  }
-  Numbering<absl::Span<const uint64_t>> classes;  // by their moves
-  overlay.ForEach([&](uint8_t lo, uint8_t hi, std::span<const uint64_t> moves) {
-    add(lo, hi, classes.Of(moves));
-  });
-  return InternClasses(runs);
-}
-
-// Goes through the edges of all items side by side, from one piece to the next.
-template <class Add>
-void SetTable::ClassesOfFew(std::span<const Item> items, Add&& add) {
-  struct Cursor {
-    const ByteEdge *edge, *end;
-  };
-  Cursor cursors[kFewItems];
-  for (size_t i = 0; i < items.size(); ++i) {
-    const std::span<const ByteEdge> edges = terms_.ExpandLocked(items[i].term).bytes;
-    cursors[i] = {edges.data(), edges.data() + edges.size()};
-  }
-  Numbering<Moves> classes;
-  for (int at = 0; at < 256;) {
-    Moves moves;
-    bool read = false;
-    int end = 256;
-    for (size_t i = 0; i < items.size(); ++i) {
-      Cursor& c = cursors[i];
-      if (c.edge != c.end && c.edge->hi < at) ++c.edge;
-      if (c.edge == c.end) continue;
-      const bool reads = c.edge->lo <= at;
-      end = std::min<int>(end, reads ? c.edge->hi + 1 : c.edge->lo);
-      if (reads) moves.Set(i, c.edge->to.value);
-      read |= reads;
-    }
-    if (read) add(static_cast<uint8_t>(at), static_cast<uint8_t>(end - 1), classes.Of(moves));
-    at = end;
-  }
-}
-
 SetId SetTable::StepUnchecked(SetId set, uint8_t byte) {
   const SetBody& body = MakeBodyLocked(set);
   if (body.items.size() == 1) {
@@ -567,87 +387,6 @@ SetId SetTable::StepSlowLocked(SetId set, uint8_t byte) {
   const SetId to = StepViable(set, byte);
   target.store(to.value, std::memory_order_release);
   return to;
-}
-
-// What matters of a set for whether its values can become others.
-std::string SetTable::Fingerprint(SetId id) const {
-  std::string out;
-  auto put = [&](uint32_t v) { out.append(reinterpret_cast<const char*>(&v), sizeof v); };
-  uint32_t last = CaptureTable::kNone;
-  for (const Item& item : sets_[id.value].kernel) {
-    const Ret& ret = rets_[item.ret.value];
-    put(item.term.value);
-    put(ret.plain.value);
-    // Mostly all items read the same text.
-    if (ret.capture != last) AppendSignificant(captures_.Text(ret.capture), &out);
-    last = ret.capture;
-  }
-  return out;
-}
-
-// Whether a backslash only begins another spelling of what the items can read without it.
-bool SetTable::OnlySpells(const SetBody& body) {
-  return std::ranges::all_of(body.items, [&](const Item& item) {
-    const Expansion& e = terms_.ExpandLocked(item.term);
-    return e.spelling_byte == '\\' || FindEdge(e.bytes, '\\') == nullptr;
-  });
-}
-
-// A search for a byte after which some text is none that a rival could have. It stays among the
-// spellings of the rivals, and mostly ends at the first byte tried; where it takes more than
-// kMostViableSteps the answer is yes. A set whose values can only be completed to rivals is never
-// stepped into.
-bool SetTable::Viable(SetId start) {
-  if (auto it = viable_.find(start.value); it != viable_.end()) return it->second;
-  struct Visit {
-    SetId set;
-    size_t from;
-  };
-  std::vector<Visit> visits = {{start, 0}};
-  absl::flat_hash_set<std::string> seen = {Fingerprint(start)};
-  size_t steps = 0;
-  for (size_t next = 0; next < visits.size(); ++next) {
-    const SetId at = visits[next].set;
-    const SetBody& body = MakeBodyLocked(at);
-    const bool plain = OnlySpells(body);
-    for (uint8_t byte : MakeTableLocked(at).classes->example) {
-      if (plain && byte == '\\') continue;  // it leads to the same values by a longer way
-      const SetId to = StepUnchecked(at, byte);
-      if (to == Dead()) continue;
-      const auto known = viable_.find(to.value);
-      const bool free = !sets_[to.value].all_at_risk || (known != viable_.end() && known->second);
-      if (free || ++steps > kMostViableSteps) {
-        for (size_t i = next;; i = visits[i].from) {
-          viable_[visits[i].set.value] = true;
-          if (i == 0) return true;
-        }
-      }
-      if (known != viable_.end()) continue;
-      if (seen.insert(Fingerprint(to)).second) visits.push_back({to, next});
-    }
-  }
-  for (const Visit& v : visits) viable_[v.set.value] = false;
-  return false;
-}
-
-SetId SetTable::StepToken(SetId set, TokenId id, std::optional<std::string_view> text,
-                          bool is_plain) {
-  const SetId by_bytes = text.has_value() && !text->empty() ? Run(set, *text) : Dead();
-  const SetBody& body = Body(set);
-  if (body.tokens.empty()) return by_bytes;
-  std::lock_guard lock(terms_.mutex());
-  ItemList kernel;
-  for (const TokenItem& item : body.tokens) {
-    const TokenSet& tokens = terms_.token_set(item.tokens);
-    const bool named = std::ranges::binary_search(tokens.ids, id);
-    if (tokens.excluded ? !named && is_plain : named) {
-      kernel.push_back({item.to, Resolve(item.ret, set)});
-    }
-  }
-  if (kernel.empty()) return by_bytes;
-  const Set& other = sets_[by_bytes.value];
-  kernel.insert(kernel.end(), other.kernel.begin(), other.kernel.end());
-  return Close(std::move(kernel));
 }
 
 SetId SetTable::Returned(SetId at, RetId ret) {

@@ -67,6 +67,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz::CheckError(compiled.status());
     return 0;
   }
+  // Straight to a compiler, objects are in their short form.
+  const auto direct = compiler->CompileJsonSchema(schema, options);
+  if (direct.ok()) {
+    fuzz::CheckWalk(*direct, &input, 12);
+    FUZZ_CHECK(Grammar::FromEbnf(direct->grammar().ToString()).ok(), schema);
+  } else {
+    FUZZ_CHECK(direct.status().code() == StatusCode::kResourceExhausted, schema);
+  }
   fuzz::CheckWalk(*compiled, &input, 12);
   return 0;
 }

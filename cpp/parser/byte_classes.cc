@@ -1,0 +1,162 @@
+// The items of a set to classes of bytes.
+//
+// Bytes that move all items alike are one class, so that a set's table has an entry for each class:
+// where one item reads `a` to `f` and another `d` to `z`, the classes are a-c, d-f and g-z. Equal
+// maps from bytes to classes are one, as most states read one character or another spelling of it.
+//
+// Cost: linear in the edges; of up to four items they are gone through side by side, of more they
+// are laid over one another (base/byte_overlay.h). Tests: tests/parser/set_table_test.cc.
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/inlined_vector.h>
+#include <absl/types/span.h>
+
+#include <algorithm>
+
+#include "base/byte_overlay.h"
+#include "parser/set_table.h"
+
+namespace grammask::internal {
+namespace {
+
+constexpr size_t kLinearSearch = 32;  // keys up to which a linear search beats a hash map
+constexpr size_t kFewItems = 4;  // of a set whose edges are gone through side by side; see Moves
+
+// Where each of a few items moves.
+struct Moves {
+  uint64_t first = 0, last = 0;  // two each
+
+  void Set(size_t item, uint32_t to) {
+    (item < 2 ? first : last) |= uint64_t{to} << (item % 2 * 32);
+  }
+  friend bool operator==(const Moves&, const Moves&) = default;
+  template <class H>
+  friend H AbslHashValue(H h, const Moves& m) {
+    return H::combine(std::move(h), m.first, m.last);
+  }
+};
+
+// Numbers keys 1, 2, ... as they first come up: by search while there are few, else by hash.
+template <class Key>
+class Numbering {
+ public:
+  size_t Of(const Key& key) {
+    if (!by_hash_.empty()) return by_hash_.try_emplace(key, by_hash_.size() + 1).first->second;
+    const auto known = std::ranges::find(keys_, key);
+    const auto number = static_cast<size_t>(known - keys_.begin()) + 1;
+    if (known != keys_.end()) return number;
+    keys_.push_back(key);
+    if (keys_.size() > kLinearSearch) {
+      for (size_t i = 0; i < keys_.size(); ++i) by_hash_.emplace(keys_[i], i + 1);
+    }
+    return number;
+  }
+
+ private:
+  absl::InlinedVector<Key, 32> keys_;
+  absl::flat_hash_map<Key, size_t> by_hash_;
+};
+
+}  // namespace
+
+// The map of runs of bytes of one class, ascending and disjoint: lo | hi << 8 | class << 16, where
+// the classes are 1, 2, ... as they first come up. Few are different: most states read one
+// character or another spelling of it.
+const ClassMap* SetTable::InternClasses(std::span<const uint32_t> runs) {
+  const absl::string_view key(reinterpret_cast<const char*>(runs.data()), runs.size_bytes());
+  if (auto it = class_maps_.find(key); it != class_maps_.end()) return it->second;
+  auto* map = memory_.Allocate<ClassMap>(1);
+  *map = {};
+  std::vector<uint8_t> example;
+  for (uint32_t run : runs) {
+    const auto lo = static_cast<uint8_t>(run), hi = static_cast<uint8_t>(run >> 8);
+    const auto c = static_cast<uint16_t>(run >> 16);
+    if (c > example.size()) example.push_back(lo);
+    for (int b = lo; b <= hi; ++b) map->class_of[b] = c;
+  }
+  map->example = memory_.Copy(std::span<const uint8_t>(example));
+  absl::InlinedVector<uint8_t, ClassMap::kFew + 1> few;
+  for (int b = 0; b < 256 && few.size() <= ClassMap::kFew; ++b) {
+    if (map->class_of[b] != 0) few.push_back(static_cast<uint8_t>(b));
+  }
+  if (few.size() <= ClassMap::kFew) map->few = memory_.Copy(std::span<const uint8_t>(few));
+  class_maps_.emplace(key, map);
+  return map;
+}
+
+const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
+  absl::InlinedVector<uint32_t, 32> runs;
+  auto add = [&](uint8_t lo, uint8_t hi, size_t c) {
+    runs.push_back(lo | uint32_t{hi} << 8 | static_cast<uint32_t>(c) << 16);
+  };
+  if (each_byte) {
+    // Only whether a byte can be read matters: each is a class of its own.
+    bool read[256] = {};
+    for (const Item& item : items) {
+      for (const ByteEdge& e : terms_.ExpandLocked(item.term).bytes) {
+        std::fill(read + e.lo, read + e.hi + 1, true);
+      }
+    }
+    size_t count = 0;
+    for (int b = 0; b < 256; ++b) {
+      if (read[b]) add(static_cast<uint8_t>(b), static_cast<uint8_t>(b), ++count);
+    }
+    return InternClasses(runs);
+  }
+  if (items.size() == 1) {
+    // Edges of one target are one class.
+    Numbering<uint32_t> targets;
+    for (const ByteEdge& e : terms_.ExpandLocked(items[0].term).bytes) {
+      add(e.lo, e.hi, targets.Of(e.to.value));
+    }
+    return InternClasses(runs);
+  }
+  // Bytes between two neighbouring ends of edges behave alike; pieces with the same moves are one
+  // class.
+  if (items.size() <= kFewItems) {
+    ClassesOfFew(items, add);
+    return InternClasses(runs);
+  }
+  ByteOverlay<uint64_t> overlay;
+  for (uint32_t i = 0; i < items.size(); ++i) {
+    for (const ByteEdge& e : terms_.ExpandLocked(items[i].term).bytes) {
+      overlay.Add(e.lo, e.hi, uint64_t{i} << 32 | e.to.value);
+    }
+  }
+  Numbering<absl::Span<const uint64_t>> classes;  // by their moves
+  overlay.ForEach([&](uint8_t lo, uint8_t hi, std::span<const uint64_t> moves) {
+    add(lo, hi, classes.Of(moves));
+  });
+  return InternClasses(runs);
+}
+
+// Goes through the edges of all items side by side, from one piece to the next.
+template <class Add>
+void SetTable::ClassesOfFew(std::span<const Item> items, Add&& add) {
+  struct Cursor {
+    const ByteEdge *edge, *end;
+  };
+  Cursor cursors[kFewItems];
+  for (size_t i = 0; i < items.size(); ++i) {
+    const std::span<const ByteEdge> edges = terms_.ExpandLocked(items[i].term).bytes;
+    cursors[i] = {edges.data(), edges.data() + edges.size()};
+  }
+  Numbering<Moves> classes;
+  for (int at = 0; at < 256;) {
+    Moves moves;
+    bool read = false;
+    int end = 256;
+    for (size_t i = 0; i < items.size(); ++i) {
+      Cursor& c = cursors[i];
+      if (c.edge != c.end && c.edge->hi < at) ++c.edge;
+      if (c.edge == c.end) continue;
+      const bool reads = c.edge->lo <= at;
+      end = std::min<int>(end, reads ? c.edge->hi + 1 : c.edge->lo);
+      if (reads) moves.Set(i, c.edge->to.value);
+      read |= reads;
+    }
+    if (read) add(static_cast<uint8_t>(at), static_cast<uint8_t>(end - 1), classes.Of(moves));
+    at = end;
+  }
+}
+
+}  // namespace grammask::internal
