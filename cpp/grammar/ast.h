@@ -155,7 +155,7 @@ class RecordView {
 
  private:
   const uint32_t* words_ = nullptr;
-  uint32_t members_ = 0;
+  size_t members_ = 0;
 };
 
 // One node, as a view into its Grammar. Only the fields of its kind have a meaning.

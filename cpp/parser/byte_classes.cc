@@ -133,7 +133,7 @@ const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
 template <class Add>
 void SetTable::ClassesOfFew(std::span<const Item> items, Add&& add) {
   struct Cursor {
-    const ByteEdge *edge, *end;
+    const ByteEdge *edge = nullptr, *end = nullptr;
   };
   Cursor cursors[kFewItems];
   for (size_t i = 0; i < items.size(); ++i) {
