@@ -6,8 +6,8 @@
 // taken by the byte alone, part by part, as Expand() would for all bytes; where it has been there,
 // the edge is looked up. Both lead to the same term: the laws of derive.cc, in the same order.
 //
-// Cost: 50 ns for a letter of a text, where its edges take 600. Tests: tests/automaton/term_test.cc
-// compares with the edges.
+// Cost: 50 ns for a letter of a text, where its edges take 600. Tests:
+// tests/automaton/after_byte_test.cc compares with the edges.
 #include <absl/container/inlined_vector.h>
 
 #include <algorithm>

@@ -224,10 +224,7 @@ class TermBuilder {
       case NodeKind::kSequence: {
         absl::InlinedVector<TermId, 16> parts;
         for (NodeId c : v.children) parts.push_back(ChildTerm(c));
-        s_.ExpectSequence(parts);
-        TermId t = TermStore::Empty();
-        for (size_t i = parts.size(); i-- > 0;) t = s_.Sequence(parts[i], t);
-        return t;
+        return s_.Sequence(parts);
       }
       case NodeKind::kRepeat:
         return s_.Repeat(ChildTerm(v.children[0]), v.min, v.max);
@@ -413,26 +410,29 @@ class TermBuilder {
   uint64_t RecordLength(const NodeView& v) {
     const RecordView& record = v.record;
     auto length = [&](size_t child) { return at(v.children[child]).length; };
-    const uint64_t end = length(1), quote = length(2), comma_quote = length(4);
-    const uint64_t around = Add(length(5), length(7));
+    using enum RecordView::Child;
+    const uint64_t around = Add(length(kQuoteColon), length(kAfter));
     uint64_t required = 0, least = kMaxLength;  // members but for what comes before each
     bool any = false;
     for (size_t i = 0; i < record.size(); ++i) {
-      const uint64_t value = length(RecordView::kFixed + i);
+      const uint64_t value = length(kFixed + i);
       if (!record.required(i) && (any || value >= kMaxLength)) continue;
       const uint64_t member =
           Add(Add(value, around), TermStore::ShortestSpelling(record.key(i), true));
       if (record.required(i)) {
-        required = Add(required, any ? Add(comma_quote, member) : member);
+        required = Add(required, any ? Add(length(kCommaQuote), member) : member);
         any = true;
       } else {
         least = std::min(least, member);
       }
     }
     // The shortest key of a member that has no name is the empty one.
-    least = std::min(least, Add(Add(quote, length(6)), Add(length(9), length(7))));
-    const uint64_t content = record.may_be_empty() ? 0 : Add(quote, any ? required : least);
-    return Add(Add(length(0), end), content);
+    const uint64_t other =
+        Add(Add(length(kQuote), length(kColon)), Add(length(kOther), length(kAfter)));
+    least = std::min(least, other);
+    const uint64_t content =
+        record.may_be_empty() ? 0 : Add(length(kQuote), any ? required : least);
+    return Add(Add(length(kOpen), length(kEnd)), content);
   }
 
   // Least shortest texts: one visit to every node without a term, callees first, and passes over

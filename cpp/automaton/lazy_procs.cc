@@ -80,9 +80,7 @@ TermId TermStore::RunProgram(std::span<const uint32_t> program, ProcId proc,
       case TermKind::kSequence:
         parts.clear();
         for (size_t i = 0; i < count; ++i) parts.push_back(term(program[at + i]));
-        ExpectSequence(parts);
-        result = parts.back();
-        for (size_t i = count - 1; i-- > 0;) result = Sequence(parts[i], result);
+        result = Sequence(parts);
         at += count;
         break;
       case TermKind::kChoice:

@@ -29,16 +29,16 @@ class RecordMaker {
       : s_(*store),
         proc_(proc),
         view_(words.data() + terms.size(), terms.size() - RecordView::kFixed),
-        open_(terms[0]),
-        end_(terms[1]),
-        quote_(terms[2]),
-        comma_(terms[3]),
-        comma_quote_(terms[4]),
-        quote_colon_(terms[5]),
-        colon_(terms[6]),
-        after_(terms[7]),
-        any_key_(terms[8]),
-        other_(terms[9]) {
+        open_(terms[RecordView::kOpen]),
+        end_(terms[RecordView::kEnd]),
+        quote_(terms[RecordView::kQuote]),
+        comma_(terms[RecordView::kComma]),
+        comma_quote_(terms[RecordView::kCommaQuote]),
+        quote_colon_(terms[RecordView::kQuoteColon]),
+        colon_(terms[RecordView::kColon]),
+        after_(terms[RecordView::kAfter]),
+        any_key_(terms[RecordView::kAnyKey]),
+        other_(terms[RecordView::kOther]) {
     for (size_t i = 0; i < view_.size(); ++i) {
       const TermId value = terms[RecordView::kFixed + i];
       if (value != TermStore::Nothing()) members_.push_back({i, value, view_.required(i)});
@@ -100,20 +100,13 @@ class RecordMaker {
   TermId Member(const Entry& member, TermId lead, TermId rest) {
     const TermId parts[] = {
         lead, s_.Literal(view_.key(member.index), true), quote_colon_, member.value, after_, rest};
-    return Sequence(parts);
+    return s_.Sequence(parts);
   }
 
   // `rest` behind a member that is not the first of all.
   TermId Before(const Entry& member, TermId rest) {
     if (member.required) return Member(member, comma_quote_, rest);
     return s_.Sequence(s_.Repeat(Member(member, comma_quote_, TermStore::Empty()), 0, 1), rest);
-  }
-
-  TermId Sequence(std::span<const TermId> parts) {
-    s_.ExpectSequence(parts);
-    TermId result = parts.back();
-    for (size_t i = parts.size() - 1; i-- > 0;) result = s_.Sequence(parts[i], result);
-    return result;
   }
 
   // A member that is none of the named ones.
@@ -127,8 +120,8 @@ class RecordMaker {
       key = s_.And(parts);
     }
     const TermId quoted[] = {quote_, key, quote_};
-    const TermId parts[] = {s_.Call(s_.ProcOf(Sequence(quoted))), colon_, other_, after_};
-    return other_made_ = Sequence(parts);
+    const TermId parts[] = {s_.Call(s_.ProcOf(s_.Sequence(quoted))), colon_, other_, after_};
+    return other_made_ = s_.Sequence(parts);
   }
 
   TermId OneOf(std::vector<std::string_view> names) {

@@ -295,15 +295,21 @@ TermId TermStore::ByteClass(const ByteSet& bytes) {
   return Intern({.kind = TermKind::kByteClass, .a = it->second});
 }
 
-void TermStore::ExpectSequence(std::span<const TermId> parts) const {
-  if (parts.size() < 3) return;
-  // Each part before the last two makes one term more.
-  auto rest = static_cast<uint32_t>(terms_.size());
-  const size_t first = parts.size() - std::min(parts.size(), kMostExpected);
-  for (size_t i = parts.size() - 2; i-- > first; ++rest) {
-    const Key key{.kind = TermKind::kSequence, .a = parts[i].value, .b = rest};
-    table_.Prefetch(key.Hash());
+TermId TermStore::Sequence(std::span<const TermId> parts) {
+  if (parts.empty()) return Empty();
+  if (parts.size() > 2) {
+    // Where the sequence is new, each part before the last two makes one term more: their places in
+    // the table are asked for ahead.
+    auto rest = static_cast<uint32_t>(terms_.size());
+    const size_t first = parts.size() - std::min(parts.size(), kMostExpected);
+    for (size_t i = parts.size() - 2; i-- > first; ++rest) {
+      const Key key{.kind = TermKind::kSequence, .a = parts[i].value, .b = rest};
+      table_.Prefetch(key.Hash());
+    }
   }
+  TermId result = parts.back();
+  for (size_t i = parts.size() - 1; i-- > 0;) result = Sequence(parts[i], result);
+  return result;
 }
 
 TermId TermStore::Pair(TermId head, TermId rest) {

@@ -160,8 +160,7 @@ class TermStore {
   TermId Literal(std::string_view bytes, bool json);
   TermId ByteClass(const ByteSet& bytes);
   TermId Sequence(TermId head, TermId rest);
-  // Says that a sequence of these is to be made, back to front, which is faster so where it is new.
-  void ExpectSequence(std::span<const TermId> parts) const;
+  TermId Sequence(std::span<const TermId> parts);  // of any number
   TermId Choice(std::span<const TermId> alternatives);
   // The choice of many literals, as Literal() has them: one term however many they are.
   TermId Words(std::vector<std::string_view> words, bool json);

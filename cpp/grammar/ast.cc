@@ -174,7 +174,6 @@ bool GrammarBuilder::HasBody(RuleId rule) const { return impl_->rules[rule.value
 void GrammarBuilder::ClearBody(RuleId rule) { impl_->rules[rule.value].has_body = false; }
 NodeId GrammarBuilder::body(RuleId rule) const { return impl_->rules[rule.value].body; }
 size_t GrammarBuilder::rule_count() const { return impl_->rules.size(); }
-size_t GrammarBuilder::node_count() const { return impl_->nodes.storage().size(); }
 
 std::vector<NodeId> GrammarBuilder::ImportNodes(const Grammar& grammar,
                                                 std::span<const RuleId> rule_map, bool expand) {

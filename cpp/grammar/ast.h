@@ -130,7 +130,20 @@ struct Record {
 // nothing.
 class RecordView {
  public:
-  static constexpr size_t kFixed = 10;  // children before the values
+  // The children of the node; kFixed of them, and then the values.
+  enum Child : size_t {
+    kOpen,
+    kEnd,
+    kQuote,
+    kComma,
+    kCommaQuote,
+    kQuoteColon,
+    kColon,
+    kAfter,
+    kAnyKey,
+    kOther,
+    kFixed
+  };
   RecordView() = default;
   // `words`: after the children, whether each member is required, where its key ends, the keys, and
   // whether there may be no member (EncodeRecord).
@@ -254,7 +267,6 @@ class GrammarBuilder {
   void ClearBody(RuleId rule);
   NodeId body(RuleId rule) const;  // of a rule that has one
   size_t rule_count() const;
-  size_t node_count() const;
 
   // Everything of `grammar`, copied into this builder as new rules; returns its root. Records are
   // written out where `expand` says so.

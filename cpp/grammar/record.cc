@@ -11,7 +11,7 @@
 // by the nodes of their bodies; they are found as strongly connected components (Tarjan,
 // "Depth-first search and linear graph algorithms", 1972) with an explicit stack.
 //
-// Tests: tests/grammar/record_test.cc.
+// Tests: tests/automaton/records_test.cc.
 #include "grammar/record.h"
 
 #include <algorithm>
@@ -129,16 +129,16 @@ NodeId ExpandRecord(GrammarBuilder* builder, const Record& r) {
 
 Record RecordOf(std::span<const NodeId> c, const RecordView& view) {
   GM_DCHECK(c.size() == RecordView::kFixed + view.size());
-  Record r{.open = c[0],
-           .end = c[1],
-           .quote = c[2],
-           .comma = c[3],
-           .comma_quote = c[4],
-           .quote_colon = c[5],
-           .colon = c[6],
-           .after = c[7],
-           .any_key = c[8],
-           .other = c[9],
+  Record r{.open = c[RecordView::kOpen],
+           .end = c[RecordView::kEnd],
+           .quote = c[RecordView::kQuote],
+           .comma = c[RecordView::kComma],
+           .comma_quote = c[RecordView::kCommaQuote],
+           .quote_colon = c[RecordView::kQuoteColon],
+           .colon = c[RecordView::kColon],
+           .after = c[RecordView::kAfter],
+           .any_key = c[RecordView::kAnyKey],
+           .other = c[RecordView::kOther],
            .may_be_empty = view.may_be_empty(),
            .members = {}};
   for (size_t i = 0; i < view.size(); ++i) {

@@ -23,6 +23,15 @@ struct TokenRun {
   friend bool operator==(const TokenRun&, const TokenRun&) = default;
 };
 
+// Adds [first, last), which is not empty, behind ascending runs.
+inline void AppendRun(uint32_t first, uint32_t last, std::vector<TokenRun>* runs) {
+  if (!runs->empty() && runs->back().last == first) {
+    runs->back().last = last;
+  } else {
+    runs->push_back({first, last});
+  }
+}
+
 inline void SetBit(uint32_t* bitmap, TokenId t) {
   bitmap[static_cast<uint32_t>(t) >> 5] |= uint32_t{1} << (static_cast<uint32_t>(t) & 31);
 }

@@ -94,15 +94,9 @@ class CountedWalk {
   bool AnyLeads(const ByteEdge& edge, Is&& is) const {
     return std::any_of(table_.begin() + edge.lo, table_.begin() + edge.hi + 1, is);
   }
-  bool IsWhole(uint32_t x, std::span<const ByteRange> ranges) const;
   // To be called before the numbers are written, in ascending order.
   void AddInside(uint32_t first, uint32_t end) {
-    if (first == end) return;
-    if (!runs.empty() && runs.back().last == first) {
-      runs.back().last = end;
-    } else {
-      runs.push_back({first, end});
-    }
+    if (first != end) AppendRun(first, end, &runs);
   }
   void AddLeft(uint32_t first, uint32_t end, uint32_t number) {
     for (uint32_t t = first; t < end; ++t) {
@@ -126,7 +120,7 @@ class CountedWalk {
   const std::span<const TrieNode> nodes_;
   const std::span<const uint16_t> characters_;
   const uint32_t most_need_;  // X's, so that with those of a token they are a number
-  Alphabet whole_;            // characters that are an X each
+  const Alphabet whole_;      // characters that are an X each
   absl::flat_hash_map<uint64_t, Needed> needed_;
   std::vector<Recent> recent_;
   absl::flat_hash_map<uint32_t, bool> absorbs_;  // by state
@@ -143,31 +137,8 @@ CountedWalk::CountedWalk(const Vocab& vocab, SetTable* sets, const std::vector<u
       nodes_(vocab.nodes()),
       characters_(characters),
       most_need_(kMostNumber - std::min<uint32_t>(kMostNumber, vocab.max_token_bytes())),
-      recent_(kRecent) {
-  for (uint8_t b = 0; b < 0x80; ++b) {
-    if (XAfter(0, b) == 0) whole_.Add(b);
-  }
-  for (int b = 0xC2; b <= 0xF4; ++b) {
-    const uint32_t x = XAfter(0, b);
-    if (x != Slice::kRefused && x != 0 && IsWhole(x, BytesAfter(static_cast<uint8_t>(b)))) {
-      whole_.AddLead(static_cast<uint8_t>(b));
-    }
-  }
-}
-
-// Whether each text of bytes out of the ranges completes the X. At most three bytes.
-bool CountedWalk::IsWhole(uint32_t x, std::span<const ByteRange> ranges) const {
-  if (ranges.empty()) return x == 0;
-  uint32_t last = Slice::kRefused;
-  for (int b = ranges[0].lo; b <= ranges[0].hi; ++b) {
-    const uint32_t to = XAfter(x, b);
-    if (to == Slice::kRefused || (to == 0 && ranges.size() > 1)) return false;
-    if (to == last) continue;
-    last = to;
-    if (!IsWhole(to, ranges.subspan(1))) return false;
-  }
-  return true;
-}
+      whole_(Slice::Characters(table)),
+      recent_(kRecent) {}
 
 bool CountedWalk::Fits(TermId rest) {
   const Expansion& e = terms_.Expand(rest);

@@ -72,19 +72,26 @@ std::optional<std::vector<uint32_t>> Slice::Tabulate(TermStore* terms, TermId x)
   return table;
 }
 
-Slice::Slice(const Vocab& vocab, const std::vector<uint32_t>& table)
-    : vocab_(vocab), table_(table), words_((static_cast<size_t>(vocab.size()) + 31) / 32) {
+Alphabet Slice::Characters(const std::vector<uint32_t>& table) {
+  Alphabet characters;
   for (uint8_t b = 0; b < 0x80; ++b) {
-    if (table_[b] == 0) single_.Add(b);
+    if (table[b] == 0) characters.Add(b);
   }
   for (int b = 0xC2; b <= 0xF4; ++b) {
     const auto lead = static_cast<uint8_t>(b);
-    const uint32_t state = table_[lead];
-    if (state != kRefused && state != 0 && IsWhole(table_, state, BytesAfter(lead))) {
-      single_.AddLead(lead);
+    const uint32_t state = table[lead];
+    if (state != kRefused && state != 0 && IsWhole(table, state, BytesAfter(lead))) {
+      characters.AddLead(lead);
     }
   }
+  return characters;
 }
+
+Slice::Slice(const Vocab& vocab, const std::vector<uint32_t>& table)
+    : vocab_(vocab),
+      table_(table),
+      words_((static_cast<size_t>(vocab.size()) + 31) / 32),
+      single_(Characters(table)) {}
 
 std::unique_ptr<Slice> Slice::Create(const Vocab& vocab, const std::vector<uint32_t>& table,
                                      Slice* utf8) {
@@ -136,11 +143,7 @@ void Slice::Walk(const Slice* utf8) {
   };
   auto add_tokens = [&](uint32_t from, uint32_t to) {
     if (from == to) return;
-    if (!other_runs_.empty() && other_runs_.back().last == from) {
-      other_runs_.back().last = to;
-    } else {
-      other_runs_.push_back({from, to});
-    }
+    AppendRun(from, to, &other_runs_);
     others_.tokens.insert(others_.tokens.end(), tokens.begin() + from, tokens.begin() + to);
   };
   const uint32_t* const targets = table_.data();

@@ -28,6 +28,9 @@ class Slice {
   // come the others in the order in which a search by bytes meets them, so that equal automata give
   // equal tables. Null when some text of X begins another, or X is no regular class-like term.
   static std::optional<std::vector<uint32_t>> Tabulate(TermStore* terms, TermId x);
+  // Of what Tabulate gave: the characters that are an X each; those beyond ASCII by their first
+  // byte, where all that begin so are.
+  static Alphabet Characters(const std::vector<uint32_t>& table);
   // The slice of what Tabulate gave. `vocab` outlives it. `utf8`: a slice of which each X is of
   // whole characters of UTF-8, such as that of JSON strings, or null; with one it takes less time.
   static std::unique_ptr<Slice> Create(const Vocab& vocab, const std::vector<uint32_t>& table,
@@ -57,7 +60,7 @@ class Slice {
   const Vocab& vocab_;
   std::vector<uint32_t> table_;  // empty once the tokens are counted
   const size_t words_;
-  Alphabet single_;  // characters that are an X each, by first byte where all that begin so are
+  Alphabet single_;  // Characters()
   int longest_ = 0;
   // Of each token in the order of the vocabulary's trie, once known: the number of X, 0 where it is
   // none.

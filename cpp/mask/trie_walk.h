@@ -144,9 +144,9 @@ struct WalkScratch {
   absl::flat_hash_map<uint32_t, LooseLeads> loose;  // by state
   Regions regions;
   std::vector<uint16_t> numbers;  // of tokens, see counted.cc
-  uint32_t in_vain = 0;        // places in this mask that were asked for a loop, and had none
-  SetPlace sets[kPlaces];      // by id
-  StatePlace states[kPlaces];  // by id
+  uint32_t in_vain = 0;           // places in this mask that were asked for a loop, and had none
+  SetPlace sets[kPlaces];         // by id
+  StatePlace states[kPlaces];     // by id
 };
 
 // How the walk moves between sets of items.
@@ -452,11 +452,7 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
     const uint32_t* children = alphabets != nullptr && nodes[i].end - i >= kWorthJumping
                                    ? alphabets->children(i)
                                    : nullptr;
-    if (children != nullptr) return children[byte];
-    for (uint32_t c = i + 1; c < nodes[i].end && nodes[c].byte <= byte; c = nodes[c].end) {
-      if (nodes[c].byte == byte) return c;
-    }
-    return 0;
+    return FindChild(nodes, children, i, byte);
   };
   // Below the node of a backslash, the other spellings of an ASCII character: mostly no token has
   // anything behind one. False, and nothing is done, where that is not so. `after`: what is then

@@ -14,14 +14,7 @@ namespace grammask::internal {
 inline uint32_t FindNode(const Vocab& vocab, uint32_t from, std::string_view text) {
   const auto nodes = vocab.nodes();
   for (const char c : text) {
-    const auto byte = static_cast<uint8_t>(c);
-    if (const uint32_t* children = vocab.alphabets().children(from)) {
-      from = children[byte];
-    } else {
-      uint32_t child = from + 1;
-      while (child < nodes[from].end && nodes[child].byte < byte) child = nodes[child].end;
-      from = child < nodes[from].end && nodes[child].byte == byte ? child : 0;
-    }
+    from = FindChild(nodes, vocab.alphabets().children(from), from, static_cast<uint8_t>(c));
     if (from == 0) return 0;
   }
   return from;

@@ -32,6 +32,17 @@ struct Trie {
   std::vector<TokenId> tokens;  // in trie order; ascending within a node
 };
 
+// The child of node `from` by a byte, or 0. `children`: the children by byte where they are known
+// (TrieAlphabets::children), else null.
+inline uint32_t FindChild(std::span<const TrieNode> nodes, const uint32_t* children, uint32_t from,
+                          uint8_t byte) {
+  if (children != nullptr) return children[byte];
+  for (uint32_t c = from + 1; c < nodes[from].end && nodes[c].byte <= byte; c = nodes[c].end) {
+    if (nodes[c].byte == byte) return c;
+  }
+  return 0;
+}
+
 // The trie of the tokens `ids`, where token i stands for the bytes decoded[i]: at least one and at
 // most 65,535 bytes each, under 2^32 - 2 in all. `ids` ascend. Tokens of equal bytes share a node.
 // Time: a sort of the tokens, then linear in their bytes.

@@ -2,6 +2,7 @@
 #ifndef GRAMMASK_GRAMMAR_JSON_SCHEMA_EMIT_CONTAINERS_H_
 #define GRAMMASK_GRAMMAR_JSON_SCHEMA_EMIT_CONTAINERS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -38,6 +39,11 @@ class ObjectEmitter {
   bool has_plain_extras() const {
     return set_.names == kAnything && set_.some.empty() && set_.none.empty() &&
            set_.groups.empty() && !set_.closed;
+  }
+  // Whether members have to be counted; `extras`: whether there are others than the named ones.
+  bool IsBounded(bool extras) const {
+    return (extras ? set_.max != kUnbounded : set_.max < static_cast<int64_t>(member_count_)) ||
+           set_.min > std::max<int64_t>(required_, 1);
   }
   // The extra members of which the conditions of set_.some in the mask are true.
   StatusOr<NodeId> ExtraNode(uint32_t conditions);

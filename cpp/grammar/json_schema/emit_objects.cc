@@ -145,10 +145,7 @@ void ObjectEmitter::NameKeys() {
 
 StatusOr<std::optional<NodeId>> ObjectEmitter::AsRecord() {
   const bool extras = set_.HasExtras() && has_plain_extras();
-  const bool bounded =
-      extras ? set_.max != kUnbounded : set_.max < static_cast<int64_t>(member_count_);
-  if (!may_be_record_ || member_count_ == 0 || bounded ||
-      set_.min > std::max<int64_t>(required_, 1)) {
+  if (!may_be_record_ || member_count_ == 0 || IsBounded(extras)) {
     return std::optional<NodeId>();
   }
   Record record{.open = e_.layout_.Open('{'),
@@ -449,9 +446,7 @@ StatusOr<NodeId> ObjectEmitter::Run() {
   } else if (max > 0 && (e_.any_order_ || set_.unordered)) {
     GM_ASSIGN_OR_RETURN(content, InAnyOrder());
   } else if (max > 0) {
-    bool bounded =
-        (extras ? max != kUnbounded : max < n) || set_.min > std::max<int64_t>(required_, 1);
-    StatusOr<NodeId> members = bounded ? Counted(set_.min, max) : Uncounted();
+    StatusOr<NodeId> members = IsBounded(extras) ? Counted(set_.min, max) : Uncounted();
     GM_ASSIGN_OR_RETURN(content, std::move(members));
   }
   return e_.layout_.Container('{', '}', may_be_empty, content, depth_);
