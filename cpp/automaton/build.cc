@@ -59,6 +59,7 @@ class TermBuilder {
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
       BuildRegular(NodeId(i));
       if (s_.over_budget()) return TooManyStates(NodeId(i));
+      if (!failed_.ok()) return failed_;
     }
     FindLengths();
     const RuleId root = g_.root();
@@ -72,11 +73,20 @@ class TermBuilder {
       return TooManyStates(g_.rule_body(root));
     }
     const Rule& r = rules_[root.value];
+    if (is_part_) return r.term;
     const TermId term = r.proc.value != 0 ? s_.BodyOf(r.proc) : r.term;
     if (term == TermStore::Nothing()) {
       return Unsatisfiable("the grammar is unsatisfiable: no text has enough different members");
     }
     return term;
+  }
+
+  // As a part of other grammars.
+  StatusOr<TermStore::StandardPart> RunPart() {
+    is_part_ = true;
+    GM_RETURN_IF_ERROR(Run().status());
+    const Rule& r = rules_[g_.root().value];
+    return TermStore::StandardPart{r.term, r.size, r.length};
   }
 
   // The body of the root, which is regular.
@@ -245,6 +255,8 @@ class TermBuilder {
         WriteRecord(v, [&](NodeId child) { return ChildTerm(child).value; });
         return s_.Call(s_.LazyProc(program_, length));
       }
+      case NodeKind::kStandard:
+        break;  // has its term already
       case NodeKind::kChoice:
       case NodeKind::kAnd: {
         absl::InlinedVector<TermId, 16> parts;
@@ -316,6 +328,7 @@ class TermBuilder {
 
   void BuildRegular(NodeId id) {
     const StoredNode& stored = stored_.stored(id);
+    if (stored.kind == NodeKind::kStandard) return BuildStandard(id);
     for (NodeId c : stored_.Children(id)) at(c).uses = at(c).uses == 0 ? 1 : 2;
     if (!stored.regular && stored.kind != NodeKind::kTokens) {
       if (stored.kind == NodeKind::kMembers && TooFewValues(g_.node(id))) {
@@ -337,6 +350,25 @@ class TermBuilder {
     }
     n.term = Make(g_.node(id)).value;
     n.length = s_.term(TermId(n.term)).min_length;
+  }
+
+  void BuildStandard(NodeId id) {
+    const auto* grammar = static_cast<const Grammar*>(stored_.stored(id).data);
+    const TermStore::StandardPart* part = s_.FindStandard(grammar);
+    if (part == nullptr) {
+      const StatusOr<TermStore::StandardPart> made = TermBuilder(*grammar, &s_).RunPart();
+      if (!made.ok()) {
+        failed_ = made.status();
+        return;
+      }
+      s_.AddStandard(grammar, *made);
+      part = s_.FindStandard(grammar);
+    }
+    Node& n = at(id);
+    n.term = part->term.value;
+    n.size = part->size;
+    n.length = part->length;
+    n.measured = true;
   }
 
   static std::string_view Text(const StoredNode& node) {
@@ -650,7 +682,8 @@ class TermBuilder {
       }
     }
     const bool small = !at(body).wide_loop && at(body).size <= kMaxInlineSize;
-    const bool may_wait = rule != g_.root() || stored_.stored(body).kind == NodeKind::kRecord;
+    const bool may_wait =
+        rule != g_.root() || is_part_ || stored_.stored(body).kind == NodeKind::kRecord;
     if (!small && may_wait && at(body).term == kUnset && WriteProgram(rule, below)) {
       r.proc = s_.LazyProc(program_, r.length);
       r.term = s_.Call(r.proc);
@@ -867,6 +900,7 @@ class TermBuilder {
   std::vector<NodeId> open_;       // nodes that reach rules: without a term at first
   std::vector<uint32_t> program_;  // the one being written
   size_t may_wait_;                // nodes that may still be written into programs
+  bool is_part_ = false;           // of other grammars, see RunPart
   Status failed_;
 };
 

@@ -6,7 +6,7 @@
 // first: in `{` of an object with a thousand required properties only the first sixteen are made.
 // Key texts that others must not have are taken out of any string as one list of words.
 //
-// Cost: a dozen terms a member. Tests: tests/automaton/records_test.cc.
+// Cost: a dozen terms a member. Tests: tests/automaton/short_forms_test.cc.
 #include <absl/container/inlined_vector.h>
 
 #include <algorithm>

@@ -314,6 +314,20 @@ class TermStore {
   const Limits& limits() const { return limits_; }
   // True once a question of emptiness went over Limits::max_regular_states; such a term is taken
   // for not empty. Lock.
+  // What a standard grammar (kStandard) has become, once it is built. Lock.
+  struct StandardPart {
+    TermId term;    // of a reference to it
+    uint32_t size;  // what such a reference adds to the size of its user
+    uint64_t length;
+  };
+  const StandardPart* FindStandard(const Grammar* grammar) const {
+    const auto it = standard_.find(grammar);
+    return it == standard_.end() ? nullptr : &it->second;
+  }
+  void AddStandard(const Grammar* grammar, const StandardPart& part) {
+    standard_.try_emplace(grammar, part);
+  }
+
   bool over_budget() const { return over_budget_; }
   // Between these, all questions share one budget. Lock.
   void BeginBuilding() {
@@ -426,6 +440,7 @@ class TermStore {
   // emptiness.cc.
   absl::flat_hash_map<uint32_t, const Expansion*> raw_;
   absl::flat_hash_map<uint32_t, uint8_t> known_;
+  absl::flat_hash_map<const Grammar*, StandardPart> standard_;
   bool over_budget_ = false, building_ = false;
   size_t search_left_ = 0;  // states that the search for emptiness may still explore
   int searches_ = 0;        // under way, one within another

@@ -58,10 +58,10 @@ struct Grammar::Data {
   NodeStorage storage;
   std::vector<RuleData> rules;
   RuleId root;
-  bool has_records = false;
+  bool has_short_forms = false;
 };
 
-bool Grammar::has_records() const { return data_->has_records; }
+bool Grammar::has_short_forms() const { return data_->has_short_forms; }
 RuleId Grammar::root() const { return data_->root; }
 size_t Grammar::rule_count() const { return data_->rules.size(); }
 size_t Grammar::node_count() const { return data_->storage.size(); }
@@ -144,6 +144,10 @@ NodeId GrammarBuilder::Members(const internal::Members& members) {
 NodeId GrammarBuilder::Record(const internal::Record& record) {
   return impl_->nodes.Record(record);
 }
+NodeId GrammarBuilder::Standard(const Grammar& grammar) {
+  GM_DCHECK(!grammar.has_short_forms());
+  return impl_->nodes.Intern({NodeKind::kStandard, false, 0, &grammar});
+}
 NodeView GrammarBuilder::node(NodeId id) const { return impl_->nodes.view(id); }
 
 RuleId GrammarBuilder::AddRule(std::string_view name) {
@@ -190,6 +194,9 @@ std::vector<NodeId> GrammarBuilder::ImportNodes(const Grammar& grammar,
       repeat = *static_cast<const RepeatData*>(source.data);
       repeat.child = node_map[repeat.child.value];
       node.data = &repeat;
+    } else if (node.kind == NodeKind::kStandard && expand) {
+      node_map.push_back(Rule(Import(*static_cast<const Grammar*>(source.data))));
+      continue;
     } else if (auto children = grammar.data_->storage.Children(NodeId(n)); !children.empty()) {
       mapped.clear();
       for (NodeId child : children) mapped.push_back(node_map[child.value]);
@@ -288,7 +295,7 @@ StatusOr<Grammar> GrammarBuilder::Finish(RuleId root) {
   for (uint32_t n = 0; n < storage.size(); ++n) {
     if (node_used[n] == 0) continue;
     const StoredNode& node = storage.stored(NodeId(n));
-    data->has_records |= node.kind == NodeKind::kRecord;
+    data->has_short_forms |= node.kind == NodeKind::kRecord || node.kind == NodeKind::kStandard;
     node_map[n] = data->storage.AppendMapped(node, node_map, rule_map);
   }
   for (RuleData& rule : data->rules) rule.body = node_map[rule.body.value];

@@ -41,6 +41,7 @@ enum class NodeKind : uint8_t {
   kTokens,     // one token by its id, special tokens included: see TokenSet
   kMembers,    // members in any order, separated, with conditions on all of them: see Members
   kRecord,     // members of a JSON object in one order, and others after them: see Record
+  kStandard,   // whatever the root of another grammar matches, which is there for good
 };
 
 // kMultiple: let D be the number that all the digits spell together (0 for none); matches when
@@ -171,6 +172,8 @@ class RecordView {
   size_t members_ = 0;
 };
 
+class Grammar;
+
 // One node, as a view into its Grammar. Only the fields of its kind have a meaning.
 struct NodeView {
   NodeKind kind;
@@ -186,6 +189,7 @@ struct NodeView {
   const TokenSet* tokens;            // kTokens
   MembersView members;               // kMembers
   RecordView record;                 // kRecord
+  const Grammar* standard;           // kStandard
 };
 
 class NodeStorage;
@@ -200,7 +204,7 @@ class Grammar {
   NodeView node(NodeId id) const;
   const NodeStorage& nodes() const;  // node_store.h: the same, for passes over all of them
   size_t memory_bytes() const;
-  bool has_records() const;  // whether a node is a kRecord
+  bool has_short_forms() const;  // whether a node is a kRecord or kStandard
 
   // The grammar as EBNF that ParseEbnf reads back as an equal grammar: one line a rule, the root
   // rule first and named "root".
@@ -255,6 +259,9 @@ class GrammarBuilder {
   // Nothing() when a required member matches nothing. For grammars that go to the automaton; no
   // rule that the record reaches may reach the record (see CutCycles in record.h).
   NodeId Record(const internal::Record& record);
+  // What many grammars have in common: the root of `grammar`, which never goes away and has no
+  // short forms itself. The short form of importing it: the automaton makes its states once.
+  NodeId Standard(const Grammar& grammar);
 
   // Reads back what was built so far.
   NodeView node(NodeId id) const;
@@ -268,8 +275,8 @@ class GrammarBuilder {
   NodeId body(RuleId rule) const;  // of a rule that has one
   size_t rule_count() const;
 
-  // Everything of `grammar`, copied into this builder as new rules; returns its root. Records are
-  // written out where `expand` says so.
+  // Everything of `grammar`, copied into this builder as new rules; returns its root. Short forms
+  // are written out where `expand` says so.
   RuleId Import(const Grammar& grammar, bool expand = false);
   // The body of the only rule of `grammar`, which must be regular, copied into this builder.
   NodeId ImportBody(const Grammar& grammar);

@@ -30,8 +30,9 @@ struct JsonSchemaOptions {
   // Formats of the caller's own: name to an ECMA-262 regular expression for the whole string. They
   // take precedence over the built-in ones.
   std::map<std::string, std::string> formats;
-  // Objects in their short form (kRecord) where they have one: for BuildTerms.
-  bool records = false;
+  // Objects (kRecord) and what schemas have in common (kStandard) in their short forms: for
+  // BuildTerms.
+  bool short_forms = false;
 };
 
 // Reads `schema` (JSON text), normalises it and emits a grammar. Errors: kInvalidArgument (not

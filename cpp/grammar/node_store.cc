@@ -55,16 +55,17 @@ constexpr uint8_t UnitBytes(NodeKind kind) {
     case NodeKind::kRepeat:
     case NodeKind::kRule:
     case NodeKind::kMultiple:
+    case NodeKind::kStandard:
       return 0;
   }
   return 0;
 }
-constexpr std::array<uint8_t, 17> kUnitBytes = [] {
-  std::array<uint8_t, 17> units{};
+constexpr std::array<uint8_t, 18> kUnitBytes = [] {
+  std::array<uint8_t, 18> units{};
   for (size_t i = 0; i < units.size(); ++i) units[i] = UnitBytes(static_cast<NodeKind>(i));
   return units;
 }();
-static_assert(static_cast<size_t>(NodeKind::kRecord) + 1 == kUnitBytes.size());
+static_assert(static_cast<size_t>(NodeKind::kStandard) + 1 == kUnitBytes.size());
 
 std::string_view OtherContents(const StoredNode& node) {
   switch (node.kind) {
@@ -108,13 +109,16 @@ SmallFields FieldsOf(const StoredNode& node) {
     }
     case NodeKind::kTokens:
       return {DataAs<TokenSet>(node).excluded, 0, 0};
+    case NodeKind::kStandard:
+      return {reinterpret_cast<uintptr_t>(node.data), 0, 0};
     default:
       return {};
   }
 }
 
 bool HasFields(NodeKind kind) {
-  return kind == NodeKind::kRepeat || kind == NodeKind::kMultiple || kind == NodeKind::kTokens;
+  return kind == NodeKind::kRepeat || kind == NodeKind::kMultiple || kind == NodeKind::kTokens ||
+         kind == NodeKind::kStandard;
 }
 
 bool SameNode(const StoredNode& x, const StoredNode& y) {
@@ -244,6 +248,9 @@ NodeView NodeStorage::View(NodeId id) const {
       v.children = Children(id);
       v.record = RecordView(static_cast<const uint32_t*>(n.data) + v.children.size(),
                             v.children.size() - RecordView::kFixed);
+      break;
+    case NodeKind::kStandard:
+      v.standard = static_cast<const Grammar*>(n.data);
       break;
   }
   return v;

@@ -20,7 +20,8 @@ struct StoredNode {
   uint32_t size = 0;           // children, bytes of text, or the rule's id
   const void* data = nullptr;  // NodeId[], char[], ByteSet, CodePointSet, RepeatData, Multiple,
                                // TokenSet; null for kNothing, kEmpty and kRule. kMembers:
-                               // `size` words, see EncodeMembers; kRecord likewise
+                               // `size` words, see EncodeMembers; kRecord likewise. kStandard: the
+                               // Grammar itself, not a copy
 };
 
 // The words of a kMembers node: children, uses, min, max, conditions, number of children.

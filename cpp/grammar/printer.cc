@@ -371,6 +371,7 @@ void Printer::PrintNode(const Pending& item, bool is_body) {
       PrintList(node.children, Place::kAlone, ", ", ")");
       break;
     case NodeKind::kRecord:
+    case NodeKind::kStandard:
       break;  // written out before
   }
 }
@@ -388,7 +389,7 @@ void Printer::PrintList(std::span<const NodeId> list, Place place, std::string_v
 }  // namespace
 
 std::string Grammar::ToString() const {
-  return has_records() ? Printer(WithoutRecords(*this)).Run() : Printer(*this).Run();
+  return has_short_forms() ? Printer(WithoutShortForms(*this)).Run() : Printer(*this).Run();
 }
 
 }  // namespace grammask::internal

@@ -11,7 +11,7 @@
 // by the nodes of their bodies; they are found as strongly connected components (Tarjan,
 // "Depth-first search and linear graph algorithms", 1972) with an explicit stack.
 //
-// Tests: tests/automaton/records_test.cc.
+// Tests: tests/automaton/short_forms_test.cc.
 #include "grammar/record.h"
 
 #include <algorithm>
@@ -147,8 +147,8 @@ Record RecordOf(std::span<const NodeId> c, const RecordView& view) {
   return r;
 }
 
-Grammar WithoutRecords(const Grammar& grammar) {
-  if (!grammar.has_records()) return grammar;
+Grammar WithoutShortForms(const Grammar& grammar) {
+  if (!grammar.has_short_forms()) return grammar;
   Limits none;
   none.max_ast_nodes = SIZE_MAX;
   GrammarBuilder builder(none);

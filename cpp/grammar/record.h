@@ -33,8 +33,8 @@ NodeId ExpandRecord(GrammarBuilder* builder, const Record& record);
 // The record that `view` shows, with these nodes instead of its children. Keys refer to `view`.
 Record RecordOf(std::span<const NodeId> children, const RecordView& view);
 
-// The same grammar with every record written out.
-Grammar WithoutRecords(const Grammar& grammar);
+// The same grammar with every short form written out: records, and standard grammars.
+Grammar WithoutShortForms(const Grammar& grammar);
 
 // Writes out the records that are bodies of rules which reach themselves, where `calls` are pairs
 // of a rule and one that its body, or what that is made of, refers to. Linear in the calls.

@@ -69,7 +69,7 @@ JsonSchemaOptions ToInternal(const SchemaOptions& options) {
 StatusOr<grammask::Grammar> JsonSchemaFor(std::string_view schema, const SchemaOptions& options,
                                           const Limits& limits) {
   JsonSchemaOptions internal_options = ToInternal(options);
-  internal_options.records = true;
+  internal_options.short_forms = true;
   return FromSchema(schema, internal_options, limits);
 }
 

@@ -308,6 +308,7 @@ Part Nfa::Add(NodeId id) {
     case NodeKind::kTokens:
     case NodeKind::kMembers:
     case NodeKind::kRecord:
+    case NodeKind::kStandard:
       break;
   }
   GM_CHECK(false && "not a regular node");

@@ -35,6 +35,12 @@ const Grammar& AnyValue() {
   return any;
 }
 
+// Any JSON string.
+const Grammar& AnyStringValue() {
+  static const Grammar& any = *new Grammar(GrammarFromJsonSchema(R"({"type":"string"})").value());
+  return any;
+}
+
 // The one number of the set, where it is one number.
 const Decimal* Single(const NumberSet& set) {
   if (!set.lower || !set.upper || set.lower->open || set.upper->open) return nullptr;
@@ -52,11 +58,13 @@ SchemaEmitter::SchemaEmitter(Normaliser* normaliser, GrammarBuilder* builder,
       layout_(builder, options, normaliser->tree().document().depth() + kFreeDepth),
       any_order_(options.any_order),
       usual_(options.any_whitespace && !options.max_whitespace_cnt && !options.any_order),
-      records_(options.records && !layout_.depends_on_depth() && !normaliser->widens()) {}
+      records_(options.short_forms && !layout_.depends_on_depth() && !normaliser->widens()),
+      short_forms_(options.short_forms) {}
 
 StatusOr<RuleId> SchemaEmitter::EmitRoot(ExprId expr) {
   usual_ = usual_ && expr != kAnything;  // whose own grammar this may be
   GM_ASSIGN_OR_RETURN(NodeId value, Value(expr, 0, "root"));
+  standard_ = short_forms_;
   calls_.clear();  // that was none
   while (!tasks_.empty()) {
     Task task = tasks_.back();
@@ -123,7 +131,8 @@ StatusOr<NodeId> SchemaEmitter::Value(ExprId expr, int depth, std::string_view n
     return NodeId{known->second};
   }
   if (expr == kAnything && usual_) {
-    const NodeId any = builder_.Rule(builder_.Import(AnyValue()));
+    const NodeId any =
+        standard_ ? builder_.Standard(AnyValue()) : builder_.Rule(builder_.Import(AnyValue()));
     values_[std::pair(expr, level)] = any;
     return NodeId{any};
   }
@@ -202,8 +211,9 @@ Status SchemaEmitter::AddScalars(const ValueSet& set, std::vector<NodeId>* alter
 }
 
 StatusOr<NodeId> SchemaEmitter::Numbers(const std::vector<NumberSet>& sets) {
-  std::vector<NodeId> alternatives;
   spelling_.integers_with_fraction = !normaliser_.tree().has_strict_integers();
+  if (const Grammar* standard = Standard(sets)) return builder_.Standard(*standard);
+  std::vector<NodeId> alternatives;
   for (const NumberSet& set : sets) {
     if (const Decimal* single = Single(set)) {
       if (set.Contains(*single)) {
@@ -218,7 +228,19 @@ StatusOr<NodeId> SchemaEmitter::Numbers(const std::vector<NumberSet>& sets) {
   return RuleFor(builder_.Choice(alternatives), integer ? "integer" : "number");
 }
 
+const Grammar* SchemaEmitter::Standard(const std::vector<NumberSet>& sets) const {
+  return standard_ && sets.size() == 1 ? StandardNumbers(sets[0], spelling_) : nullptr;
+}
+
+const Grammar* SchemaEmitter::Standard(const StringSet& set) const {
+  if (!standard_) return nullptr;
+  if (set.IsAll()) return &AnyStringValue();
+  const bool one_format = set.formats.size() == 1 && set == StringSet{.formats = set.formats};
+  return one_format ? StandardFormat(set.formats[0]) : nullptr;
+}
+
 StatusOr<NodeId> SchemaEmitter::String(const StringSet& set) {
+  if (const Grammar* standard = Standard(set)) return builder_.Standard(*standard);
   const NodeId quote = layout_.Quote();
   const bool is_regex = set.formats.size() == 1 && set.formats[0] == "regex";
   if (is_regex && set == StringSet{.formats = {"regex"}}) {  // need not be regular: meets nothing

@@ -57,6 +57,9 @@ class SchemaEmitter {
   StatusOr<NodeId> Relaxed(const T& set, const Status& why, const Emit& emit);
   Status AddScalars(const ValueSet& set, std::vector<NodeId>* alternatives);
   StatusOr<NodeId> Numbers(const std::vector<NumberSet>& sets);
+  // The grammar that the short form of these stands for, where they have one; else null.
+  const Grammar* Standard(const std::vector<NumberSet>& sets) const;
+  const Grammar* Standard(const StringSet& set) const;
   StatusOr<NodeId> String(const StringSet& set);
   // Any text of a JSON string, without its quotes.
   StatusOr<NodeId> AnyString();
@@ -85,6 +88,10 @@ class SchemaEmitter {
   bool any_order_;
   bool usual_;  // values are laid out as in AnyValue()
   bool records_;
+  const bool short_forms_;
+  // Whether what schemas have in common may be in its short form: not as the whole of the root,
+  // whose states are those of its body.
+  bool standard_ = false;
   bool alone_ = false;                            // the case at work is the whole body of a rule
   RuleId at_work_;                                // whose body is being made
   std::vector<std::pair<RuleId, RuleId>> calls_;  // of rules that records may be bodies of

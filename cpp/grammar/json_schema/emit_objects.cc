@@ -94,7 +94,8 @@ ObjectEmitter::ObjectEmitter(SchemaEmitter* emitter, const ObjectSet& set, int d
       extra_(builder_.Nothing()) {}
 
 NodeId ObjectEmitter::AsRule(NodeId node) {
-  if (builder_.node(node).kind == NodeKind::kRule) return node;
+  const NodeKind kind = builder_.node(node).kind;
+  if (kind == NodeKind::kRule || kind == NodeKind::kStandard) return node;
   return e_.RuleFor(node, "members");
 }
 

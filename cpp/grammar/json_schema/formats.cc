@@ -222,20 +222,33 @@ const Format* Find(std::string_view name) {
   return nullptr;
 }
 
-// A format as a grammar of one rule, made when it is first asked for: there are few, and some take
-// half a millisecond.
+// Grammars of formats, of one rule each, made when they are first asked for: there are few, and
+// some take half a millisecond.
+class WrittenFormats {
+ public:
+  template <class Write>
+  const Grammar& Get(const Format& format, const Write& write) {
+    const auto index = static_cast<size_t>(&format - kFormats);
+    std::call_once(once_[index], [&] {
+      GrammarBuilder builder;
+      write(&builder);
+      written_[index] = builder.Finish(RuleId(0)).value();
+    });
+    return written_[index];
+  }
+
+ private:
+  std::array<std::once_flag, std::size(kFormats)> once_;
+  std::array<Grammar, std::size(kFormats)> written_;
+};
+
 const Grammar& Written(const Format& format) {
-  static std::array<std::once_flag, std::size(kFormats)> once;
-  static std::array<Grammar, std::size(kFormats)> written;
-  const auto index = static_cast<size_t>(&format - kFormats);
-  std::call_once(once[index], [&] {
-    GrammarBuilder builder;
-    FormatWriter writer(&builder);
-    RuleId rule = builder.AddRule(format.name);
-    builder.SetBody(rule, format.write(writer));
-    written[index] = builder.Finish(rule).value();
+  static WrittenFormats& formats = *new WrittenFormats;
+  return formats.Get(format, [&](GrammarBuilder* builder) {
+    const RuleId rule = builder->AddRule(format.name);
+    FormatWriter writer(builder);
+    builder->SetBody(rule, format.write(writer));
   });
-  return written[index];
 }
 
 }  // namespace
@@ -266,6 +279,19 @@ StatusOr<NodeId> EmitFormat(GrammarBuilder* builder, std::string_view name, cons
 NodeId EmitNestedRegex(GrammarBuilder* builder) {
   FormatWriter writer(builder);
   return WriteNestedRegex(writer);
+}
+
+const Grammar* StandardFormat(std::string_view name) {
+  static WrittenFormats& strings = *new WrittenFormats;
+  const Format* format = Find(name);
+  if (format == nullptr) return nullptr;
+  return &strings.Get(*format, [&](GrammarBuilder* builder) {
+    const RuleId rule = builder->AddRule("string");
+    const NodeId quote = builder->Bytes("\"");
+    const NodeId body =
+        name == "regex" ? EmitNestedRegex(builder) : builder->ImportBody(Written(*format));
+    builder->SetBody(rule, builder->Sequence({quote, body, quote}));
+  });
 }
 
 std::string PatternOfFormat(std::string_view regex) { return "^(?:" + std::string(regex) + ")$"; }

@@ -24,6 +24,10 @@ StatusOr<NodeId> EmitFormat(GrammarBuilder* builder, std::string_view name, cons
 // Not.
 NodeId EmitNestedRegex(GrammarBuilder* builder);
 
+// The JSON strings of a known format, quotes and all, regular expressions nested as deep as one
+// likes; null for other names. It never goes away.
+const Grammar* StandardFormat(std::string_view name);
+
 // A format of the caller's own, an ECMA-262 regular expression for the whole string, as a
 // `pattern`: one that is searched for.
 std::string PatternOfFormat(std::string_view regex);

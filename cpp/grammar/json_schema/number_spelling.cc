@@ -375,27 +375,30 @@ const Grammar& AllOf(Kind kind, bool with_fraction) {
     NumberSet set;
     set.kind = of;
     GrammarBuilder builder;
-    RuleId rule = builder.AddRule("number");
+    RuleId rule = builder.AddRule(of == Kind::kIntegers ? "integer" : "number");
     NumberSpelling spelling;
     spelling.integers_with_fraction = integers_with_fraction;
     builder.SetBody(rule, SetWriter(&builder, set, spelling).Write().value());
-    return builder.Finish(rule).value();
+    return new Grammar(builder.Finish(rule).value());
   };
-  static const Grammar numbers = make(Kind::kAny, true);
-  static const Grammar integers = make(Kind::kIntegers, false);
-  static const Grammar with_zeros = make(Kind::kIntegers, true);
+  static const Grammar& numbers = *make(Kind::kAny, true);
+  static const Grammar& integers = *make(Kind::kIntegers, false);
+  static const Grammar& with_zeros = *make(Kind::kIntegers, true);
   if (kind == Kind::kAny) return numbers;
   return with_fraction ? with_zeros : integers;
 }
 
 }  // namespace
 
+const Grammar* StandardNumbers(const NumberSet& set, const NumberSpelling& spelling) {
+  if (set != NumberSet{} && set != NumberSet::Integers()) return nullptr;
+  return &AllOf(set.kind, spelling.integers_with_fraction);
+}
+
 StatusOr<NodeId> EmitNumbers(GrammarBuilder* builder, const NumberSet& original,
                              const Limits& limits, const NumberSpelling& spelling) {
   static_cast<void>(limits);
-  if (original == NumberSet{} || original == NumberSet::Integers()) {
-    return builder->ImportBody(AllOf(original.kind, spelling.integers_with_fraction));
-  }
+  if (const Grammar* all = StandardNumbers(original, spelling)) return builder->ImportBody(*all);
   NumberSet set = original;
   set.Normalise();
   if (set.IsEmpty()) return builder->Nothing();

@@ -83,6 +83,9 @@ struct NumberSpelling {
 StatusOr<NodeId> EmitNumbers(GrammarBuilder* builder, const NumberSet& set, const Limits& limits,
                              const NumberSpelling& spelling = {});
 
+// The grammar of `set` where that is all numbers or all integers, else null. It never goes away.
+const Grammar* StandardNumbers(const NumberSet& set, const NumberSpelling& spelling);
+
 // The spellings of one number, for enum and const: plain notation with any trailing zeros, "-0" for
 // zero, scientific notation with one digit before the point (e or E, exponent signed and padded as
 // one likes), and `source`, a JSON number of this value, as it stands where it is not empty.

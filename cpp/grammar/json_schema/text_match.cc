@@ -195,6 +195,7 @@ class Matcher {
       case NodeKind::kTokens:
       case NodeKind::kMembers:
       case NodeKind::kRecord:
+      case NodeKind::kStandard:
         break;
       case NodeKind::kEmpty:
         return Relation::Identity(n);

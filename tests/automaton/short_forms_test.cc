@@ -1,4 +1,5 @@
-// Records against what they stand for: the same bytes may come after every text of random walks.
+// Short forms, records and standard grammars, against what they stand for: the same bytes may come
+// after every text of random walks.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -133,8 +134,8 @@ TEST(Records, RandomOnesAreWhatTheyStandFor) {
     b.SetBody(root, b.Sequence({b.Bytes("["), b.Rule(inner), b.Bytes("]")}));
     const StatusOr<Grammar> grammar = b.Finish(seed % 4 == 0 ? inner : root);
     ASSERT_TRUE(grammar.ok()) << grammar.status().message();
-    const Grammar plain = WithoutRecords(*grammar);
-    EXPECT_FALSE(plain.has_records());
+    const Grammar plain = WithoutShortForms(*grammar);
+    EXPECT_FALSE(plain.has_short_forms());
     ExpectSame(*grammar, plain, seed, 12);
     if (HasFatalFailure()) {
       ADD_FAILURE() << "seed " << seed << "\n" << plain.ToString();
@@ -170,6 +171,21 @@ TEST(Records, SchemasHaveTheSameTexts) {
       R"({"type":"object","properties":{"a":{},"b":{},"c":{}},"minProperties":1})",
       R"({"type":"object","properties":{"a":{},"b":{},"c":{}},"maxProperties":2})",
       R"({"type":["object","null"],"properties":{"a":{},"b":{},"c":{}}})",
+      // Standard ones: alone, in unions, elements and further members, and beside what is not.
+      R"({"type":"object","properties":{"i":{"type":"integer"},"n":{"type":"number"},
+          "s":{"type":"string"},"u":{"type":["string","integer","null"]},
+          "l":{"type":"array","items":{"type":"number"}},"m":{"minimum":3},
+          "k":{"minLength":2}},"additionalProperties":{"type":"integer"}})",
+      R"({"$schema":"http://json-schema.org/draft-04/schema#","type":"array",
+          "items":{"type":"integer"}})",
+      R"({"type":"array","items":{"format":"ipv4"},"uniqueItems":true})",
+      R"({"type":"object","properties":{"t":{"type":"string","format":"time"},
+          "u":{"type":"string","format":"uuid"},"r":{"type":"string","format":"regex"},
+          "d":{"anyOf":[{"type":"string","format":"date"},{"type":"null"}]},
+          "e":{"type":"string","format":"date","minLength":3},"x":{"type":"string","format":"x"}}})",
+      R"({"type":"string"})",
+      R"({"type":["integer","string"],"format":"date"})",
+      R"({"type":"object","additionalProperties":{"anyOf":[{"$ref":"#"},{"type":"string"}]}})",
   };
   for (const std::string& schema : schemas) {
     for (bool strict : {false, true}) {
@@ -178,10 +194,10 @@ TEST(Records, SchemasHaveTheSameTexts) {
         options.strict_mode = strict;
         options.any_whitespace = whitespace;
         const StatusOr<Grammar> plain = GrammarFromJsonSchema(schema, options);
-        options.records = true;
+        options.short_forms = true;
         const StatusOr<Grammar> grammar = GrammarFromJsonSchema(schema, options);
         ASSERT_TRUE(plain.ok() && grammar.ok()) << schema;
-        EXPECT_FALSE(plain->has_records());
+        EXPECT_FALSE(plain->has_short_forms());
         ExpectSame(*grammar, *plain, 5, 15);
         ASSERT_FALSE(HasFatalFailure()) << schema;
       }
@@ -189,11 +205,130 @@ TEST(Records, SchemasHaveTheSameTexts) {
   }
 }
 
+// Grammars that never go away.
+const std::vector<const Grammar*>& Standards() {
+  static const auto& standards = *[] {
+    auto* made = new std::vector<const Grammar*>;
+    auto add = [&](auto&& body) {
+      GrammarBuilder b;
+      const RuleId rule = b.AddRule("standard");
+      b.SetBody(rule, body(b, rule));
+      made->push_back(new Grammar(b.Finish(rule).value()));
+    };
+    using B = GrammarBuilder;
+    add([](B& b, RuleId) { return b.Choice({b.Bytes("a"), b.Bytes("b")}); });  // written into users
+    add([](B& b, RuleId) {
+      return b.Sequence({b.Bytes("\""), b.Star(b.JsonClass(CodePointSet::All())), b.Bytes("\"")});
+    });
+    add([](B& b, RuleId) { return b.Star(b.Bytes("ab")); });  // may be empty
+    add([](B& b, RuleId rule) {
+      return b.Choice({b.Bytes("0"), b.Sequence({b.Bytes("["), b.Rule(rule), b.Bytes("]")})});
+    });
+    add([](B& b, RuleId) {  // an intersection, which is searched for a text
+      const NodeId letter = b.Class(CodePointSet({{'a', 'z'}}));
+      return b.And({b.Repeat(letter, 3, 9), b.Sequence({b.Star(letter), b.Bytes("x")})});
+    });
+    return made;
+  }();
+  return standards;
+}
+
+// A grammar with standard ones in all kinds of places.
+Grammar WithStandards(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  GrammarBuilder b;
+  const RuleId root = b.AddRule("root"), other = b.AddRule("other");
+  std::vector<NodeId> nodes = {b.Bytes("q"), b.Rule(other), b.Bytes("\"")};
+  for (const Grammar* standard : Standards()) nodes.push_back(b.Standard(*standard));
+  auto any = [&] { return nodes[random() % nodes.size()]; };
+  for (int i = 0; i < 12; ++i) {
+    switch (random() % 4) {
+      case 0:
+        nodes.push_back(b.Sequence({any(), any(), any()}));
+        break;
+      case 1:
+        nodes.push_back(b.Choice({any(), any()}));
+        break;
+      case 2:
+        nodes.push_back(b.Repeat(any(), static_cast<int64_t>(random() % 2), 3));
+        break;
+      default: {
+        const RuleId rule = b.AddRule("rule");
+        b.SetBody(rule, any());
+        nodes.push_back(b.Rule(rule));
+        break;
+      }
+    }
+  }
+  b.SetBody(other, b.Choice({b.Sequence({b.Bytes("("), nodes.back(), b.Bytes(")")}),
+                             b.Standard(*Standards()[random() % Standards().size()])}));
+  b.SetBody(root, b.Sequence({nodes.back(), b.Bytes(";"), any()}));
+  return b.Finish(root).value();
+}
+
+TEST(Standards, AreWhatTheyStandFor) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const Grammar grammar = WithStandards(seed);
+    const Grammar plain = WithoutShortForms(grammar);
+    EXPECT_FALSE(plain.has_short_forms());
+    ExpectSame(grammar, plain, seed, 8);
+    if (HasFatalFailure()) {
+      ADD_FAILURE() << "seed " << seed << "\n" << plain.ToString();
+      return;
+    }
+    EXPECT_EQ(grammar.ToString(), plain.ToString());
+  }
+}
+
+// Built once for all grammars of a store, whichever comes first.
+TEST(Standards, AreSharedByGrammars) {
+  TermStore store(Limits(), 64);
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    ASSERT_TRUE(BuildTerms(WithStandards(seed), &store).ok());
+  }
+  for (const Grammar* standard : Standards()) {
+    const TermStore::StandardPart* part = store.FindStandard(standard);
+    ASSERT_NE(part, nullptr);
+    EXPECT_EQ(part->length, store.term(part->term).min_length);
+    GrammarBuilder b;
+    const RuleId root = b.AddRule("root");
+    b.SetBody(root, b.Sequence({b.Bytes("<"), b.Standard(*standard), b.Bytes(">")}));
+    const Grammar grammar = b.Finish(root).value();
+    const TermId built = BuildTerms(grammar, &store).value();
+    EXPECT_EQ(built, BuildTerms(WithoutShortForms(grammar), &store).value());
+  }
+}
+
+// An intersection that takes too many states is an error for every grammar that holds it.
+TEST(Standards, MayTakeTooManyStates) {
+  Limits limits;
+  limits.max_regular_states = 2;
+  TermStore store(limits, 64);
+  GrammarBuilder b;
+  const RuleId root = b.AddRule("root");
+  b.SetBody(root, b.Sequence({b.Bytes("<"), b.Standard(*Standards().back())}));
+  const Grammar grammar = b.Finish(root).value();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(BuildTerms(grammar, &store).status().code(), StatusCode::kResourceExhausted);
+    EXPECT_EQ(store.FindStandard(Standards().back()), nullptr);
+  }
+}
+
+// A copy into another builder keeps short forms unless it is asked to write them out.
+TEST(Standards, AreImported) {
+  const Grammar grammar = WithStandards(1);
+  for (bool expand : {false, true}) {
+    GrammarBuilder b;
+    const RuleId root = b.Import(grammar, expand);
+    EXPECT_EQ(b.Finish(root).value().has_short_forms(), !expand);
+  }
+}
+
 // What of a schema is in no cycle keeps its short form.
 TEST(Records, OnlyCyclesAreWrittenOut) {
   auto records = [](const char* schema) {
     JsonSchemaOptions options;
-    options.records = true;
+    options.short_forms = true;
     const Grammar grammar = GrammarFromJsonSchema(schema, options).value();
     int count = 0;
     for (uint32_t n = 0; n < grammar.node_count(); ++n) {
