@@ -15,6 +15,7 @@
 #include <absl/container/inlined_vector.h>
 
 #include <algorithm>
+#include <array>
 
 #include "automaton/members.h"
 #include "automaton/term_store.h"
@@ -29,6 +30,8 @@ namespace {
 using EdgeList = absl::InlinedVector<ByteEdge, 16>;
 using CallList = absl::InlinedVector<CallEdge, 4>;
 using TokenList = absl::InlinedVector<TokenEdge, 2>;
+
+constexpr size_t kFewEdges = 24;  // up to which sorting is faster than laying over one another
 
 // Joins neighbouring edges of one target.
 void JoinNeighbours(EdgeList* edges) {
@@ -221,18 +224,39 @@ class Deriver {
   }
 
   void Determinise() {
-    std::sort(bytes_.begin(), bytes_.end(),
-              [](const ByteEdge& x, const ByteEdge& y) { return x.lo < y.lo; });
+    if (bytes_.size() <= kFewEdges) {
+      std::sort(bytes_.begin(), bytes_.end(),
+                [](const ByteEdge& x, const ByteEdge& y) { return x.lo < y.lo; });
+    }
     if (!Disjoint(bytes_)) {
       ByteOverlay<TermId> overlay;
       for (const ByteEdge& e : bytes_) overlay.Add(e.lo, e.hi, e.to);
       bytes_.clear();
+      ChoiceMemo memo;
       overlay.ForEach([&](uint8_t lo, uint8_t hi, std::span<const TermId> targets) {
-        bytes_.push_back({lo, hi, targets.size() == 1 ? targets[0] : s_.Choice(targets)});
+        bytes_.push_back({lo, hi, targets.size() == 1 ? targets[0] : ChoiceOf(targets, &memo)});
       });
     }
     MergeEqual(&calls_, &CallEdge::proc);
     MergeEqual(&tokens_, &TokenEdge::tokens);
+  }
+
+  // The choice of targets that come in pieces: as a rule many pieces have the same ones, between
+  // others.
+  struct ChoiceMemo {
+    static constexpr size_t kEntries = 8;
+    struct Entry {
+      std::span<const TermId> targets;
+      TermId choice;
+    };
+    std::array<Entry, kEntries> entries;
+  };
+  TermId ChoiceOf(std::span<const TermId> targets, ChoiceMemo* memo) {
+    uint32_t hash = 0;
+    for (TermId t : targets) hash = (hash ^ t.value) * 0x9E3779B1u;
+    ChoiceMemo::Entry& entry = memo->entries[hash >> 29];
+    if (!std::ranges::equal(entry.targets, targets)) entry = {targets, s_.Choice(targets)};
+    return entry.choice;
   }
 
   template <class List, class Label>

@@ -327,6 +327,7 @@ uint8_t TermStore::AskLoose(TermId loose) {
   if (loose == Nothing()) return kEmptyLanguage;
   if ((t.kind != TermKind::kAnd && t.kind != TermKind::kNot) || t.nullable) return kMatches;
   if (const auto it = known_.find(loose.value); it != known_.end()) return it->second;
+  if (CheckedByLength(loose).has_value()) return known_[loose.value];
   const auto matches = EmptinessSearch(*this).Within(loose, kLooseStates);
   if (!matches.has_value()) known_.try_emplace(loose.value, kTooFar);
   return known_[loose.value];

@@ -33,7 +33,7 @@ constexpr size_t kMostMade = 640;      // states that are made on the way
 constexpr size_t kMostEdges = 24000;   // that are looked at
 constexpr size_t kMostRegions = 4096;  // kept
 constexpr int kFewest = 8;             // characters in an alphabet that is worth it
-constexpr int64_t kLeastBound = 16;    // bytes; lower bounds stay
+constexpr int64_t kLeastBound = 8;     // bytes; lower bounds stay
 constexpr int64_t kMostMore = 4096;    // rounds that a lower bound wants
 constexpr uint64_t kCutOff = 3;        // bytes that the last character of a token may want
 

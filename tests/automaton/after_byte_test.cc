@@ -1,6 +1,7 @@
 // A state and one byte: the target is that of the edge, for states that have no edges yet.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <mutex>
 #include <random>
@@ -123,6 +124,41 @@ TEST(AfterByte, MakesNoOtherStates) {
   const TermId after = s.AfterByte(name, 'n');
   EXPECT_LE(s.size(), before + 2);  // "ame", and with the rest
   EXPECT_EQ(s.ToString(after), "(json\"ame\" \"\\\"\")");
+}
+
+// Of many alternatives that read overlapping ranges: each byte leads to what those that read it
+// leave, whether their edges are sorted or laid over one another.
+TEST(AfterByte, ManyRangesOverOneAnother) {
+  std::mt19937 random(7);
+  auto below = [&](int n) { return std::uniform_int_distribution<int>(0, n - 1)(random); };
+  for (int round = 0; round < 200; ++round) {
+    TermStore s({}, kSmallCount);
+    struct Part {
+      int lo, hi;
+      TermId rest;
+    };
+    std::vector<Part> parts;
+    std::vector<TermId> alternatives;
+    for (int n = 2 + below(60); n > 0; --n) {
+      const int lo = below(256);
+      const int hi = std::min(255, lo + below(1 + below(200)));
+      const TermId rest = s.Literal(std::string(1, static_cast<char>('a' + below(12))), false);
+      parts.push_back({lo, hi, rest});
+      const TermId first =
+          s.ByteClass(ByteSet::Range(static_cast<uint8_t>(lo), static_cast<uint8_t>(hi)));
+      alternatives.push_back(s.Sequence(first, rest));
+    }
+    const TermId all = s.Choice(alternatives);
+    for (int b = 0; b < 256; ++b) {
+      std::vector<TermId> rests;
+      for (const Part& part : parts) {
+        if (part.lo <= b && b <= part.hi) rests.push_back(part.rest);
+      }
+      const ByteEdge* e = FindEdge(s.Expand(all).bytes, static_cast<uint8_t>(b));
+      const TermId to = e == nullptr ? TermStore::Nothing() : e->to;
+      ASSERT_EQ(to, rests.empty() ? TermStore::Nothing() : s.Choice(rests)) << round << " " << b;
+    }
+  }
 }
 
 }  // namespace

@@ -105,6 +105,28 @@ TEST_F(JsonContent, CountsOfAnyCharacters) {
 }
 
 // What is not made of whole characters, in one way or another, keeps the condition.
+// A bound on the characters beside letters and what must not begin with "xn": which texts there
+// are, and the length of the shortest, from the state without the bound.
+TEST_F(JsonContent, BoundBesideAnExclusion) {
+  const TermId letters = s_.Repeat(Chars({{'a', 'z'}}), 1, kUnbounded);
+  const TermId bound = s_.Repeat(Chars(CodePointSet::All()), 1, 4);
+  const TermId all = And({letters, bound, s_.Not(Sequence({Text("xn"), s_.All()}))});
+  EXPECT_EQ(s_.term(all).min_length, 1u);
+  for (std::string_view in : {"a", "x", "xa", "ax", "abcd", "xxnn", "axn", "xaxn"}) {
+    EXPECT_TRUE(Matches(all, in)) << in;
+  }
+  for (std::string_view out : {"", "xn", "xna", "xnnn", "abcde", "A"}) {
+    EXPECT_FALSE(Matches(all, out)) << out;
+  }
+  // Where what is left of the exclusion is as short as what is left of the letters.
+  const TermId only = And({Sequence({Text("x"), letters}), bound, s_.Not(Text("xn")),
+                           s_.Not(Sequence({Text("x"), Chars({{'a', 'y'}}), Any(0)}))});
+  EXPECT_EQ(s_.term(only).min_length, 2u);
+  EXPECT_TRUE(Matches(only, "xz"));
+  EXPECT_FALSE(Matches(only, "xn"));
+  EXPECT_FALSE(Matches(only, "xay"));
+}
+
 TEST_F(JsonContent, OtherTextsKeepIt) {
   const TermId others[] = {
       Bytes("a\"b"),

@@ -112,8 +112,10 @@ NodeId WriteHostname(FormatWriter& w) {
   NodeId any = w.In("a-zA-Z0-9.-");
   NodeId encoded = w.Seq({w.Opt(w.Seq({w.Star(any), w.Text(".")})), w.In("xX"), w.In("nN"),
                           w.Text("--"), w.b().AnyBytes()});
-  return w.b().And(
-      {Dotted(w, Label(w), 0, kUnbounded), w.Rep(any, 1, kMaxName), w.b().Not(encoded)});
+  // So many characters of any kind: without the bound that says nothing, and states far from it are
+  // those of the labels alone.
+  NodeId length = w.Rep(w.In(CodePointSet::All()), 1, kMaxName);
+  return w.b().And({Dotted(w, Label(w), 0, kUnbounded), length, w.b().Not(encoded)});
 }
 
 NodeId WriteEmail(FormatWriter& w, bool international) {
