@@ -24,6 +24,7 @@ struct MaskCache::Draft {
   std::vector<uint32_t> escapes;    // nodes of the vocabulary's trie
   std::vector<uint64_t> residues;   // of slices' other tokens: Residual::entries
   std::vector<uint64_t> left_over;  // of all tokens
+  std::vector<uint32_t> listed;     // a bitmap, all zero but while escapes are looked at
   uint64_t reach = UINT64_MAX;      // see Level1
   uint64_t completion = UINT64_MAX;
   uint64_t others_reach = UINT64_MAX;
@@ -107,16 +108,14 @@ class MaskCache::Gatherer {
   Draft& draft_;
 };
 
-// Calls f(text, token) for the tokens below a node of a residual trie, with what the text leaves
-// over after that node: the end of the token.
+// Calls f(token, bytes) for the tokens below a node of a trie, with what each has after that node:
+// so many of its last bytes. Told by the trie, whose nodes lie in order; the texts lie all over.
 template <class F>
-void MaskCache::ForEachResidue(const TokenTrie& trie, uint32_t node, F&& f) const {
-  for (uint32_t i = node + 1; i < trie.nodes[node].end; ++i) {
-    const size_t length = static_cast<size_t>(trie.nodes[i].depth - trie.nodes[node].depth);
-    for (uint32_t t = trie.nodes[i].tokens; t < trie.nodes[i + 1].tokens; ++t) {
-      const std::string_view text = vocab_->bytes(trie.tokens[t]);
-      f(text.substr(text.size() - length), trie.tokens[t]);
-    }
+void ForEachBelow(std::span<const TrieNode> nodes, std::span<const TokenId> tokens, uint32_t node,
+                  F&& f) {
+  for (uint32_t i = node + 1; i < nodes[node].end; ++i) {
+    const auto bytes = static_cast<size_t>(nodes[i].depth - nodes[node].depth);
+    for (uint32_t t = nodes[i].tokens; t < nodes[i + 1].tokens; ++t) f(tokens[t], bytes);
   }
 }
 

@@ -20,10 +20,9 @@
 namespace grammask::internal {
 namespace {
 
-constexpr size_t kMostBefore = 6;     // elements in front of the value
-constexpr size_t kLongBefore = 4;     // bytes of a text that is one
-constexpr uint32_t kManyNodes = 256;  // of a residual trie whose tokens are not measured
-constexpr int kMostFirst = 120;       // bytes that begin a value
+constexpr size_t kMostBefore = 6;  // elements in front of the value
+constexpr size_t kLongBefore = 4;  // bytes of a text that is one
+constexpr int kMostFirst = 120;    // bytes that begin a value
 
 // A state as some short elements, then a value, then the rest.
 struct ValueState {
@@ -109,19 +108,10 @@ const Level1* MaskCache::Joined(const Level1& head, TermId tail) {
     const TokenTrie& trie = TrieOf(*head.residual);
     Gatherer gatherer(trie.nodes, trie.tokens, nullptr, &*draft);
     gatherer.WalkFrom(&sets_, 0, tail);
-    // Bytes of tokens that the head has read, at most.
-    uint64_t before = 0;
-    if (trie.node_count() > kManyNodes) {
-      before = static_cast<uint64_t>(vocab_->max_token_bytes());
-    } else {
-      ForEachResidue(trie, 0, [&](std::string_view text, TokenId token) {
-        before = std::max<uint64_t>(before, vocab_->bytes(token).size() - text.size());
-      });
-    }
-    measure(gatherer, before);
+    measure(gatherer, trie.before);
     for (uint32_t from : draft->escapes) {
-      ForEachResidue(trie, from, [&](std::string_view text, TokenId token) {
-        draft->residues.push_back(Residual::Entry(token, text.size()));
+      ForEachBelow(trie.nodes, trie.tokens, from, [&](TokenId token, size_t bytes) {
+        draft->residues.push_back(Residual::Entry(token, bytes));
       });
     }
     draft->escapes.clear();

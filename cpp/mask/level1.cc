@@ -114,12 +114,9 @@ void MaskCache::WalkOthers(TermId state, const Slice& slice, Draft* draft) {
       state, others.nodes, nullptr, others.tokens,
       [&](uint8_t byte) { return slice.root_child(byte); }, draft);
   for (uint32_t i : draft->escapes) {
-    for (uint32_t t = others.nodes[i + 1].tokens; t < others.nodes[others.nodes[i].end].tokens;
-         ++t) {
-      const TokenId token = others.tokens[t];
-      draft->residues.push_back(
-          Residual::Entry(token, vocab_->bytes(token).size() - others.nodes[i].depth));
-    }
+    ForEachBelow(others.nodes, others.tokens, i, [&](TokenId token, size_t bytes) {
+      draft->residues.push_back(Residual::Entry(token, bytes));
+    });
   }
   draft->escapes.clear();
 }
@@ -240,10 +237,11 @@ void MaskCache::AddEscapes(Draft* draft, Level1* out) {
   const auto nodes = vocab_->nodes();
   const auto tokens = vocab_->trie_tokens();
   const uint32_t* const bitmap = out->accepted.bitmap;
-  std::ranges::sort(draft->accepted);  // what the bitmap lacks
+  std::vector<uint32_t>& listed = draft->listed;  // what the bitmap lacks
+  listed.resize(words_);
+  for (TokenId t : draft->accepted) SetBit(listed.data(), t);
   auto is_accepted = [&](TokenId t) {
-    return (bitmap != nullptr && TestBit(bitmap, t)) ||
-           std::ranges::binary_search(draft->accepted, t);
+    return TestBit(listed.data(), t) || (bitmap != nullptr && TestBit(bitmap, t));
   };
   std::vector<uint64_t>& left_over = draft->left_over;
   left_over.clear();
@@ -257,12 +255,11 @@ void MaskCache::AddEscapes(Draft* draft, Level1* out) {
       references.push_back(i);
       continue;
     }
-    for (uint32_t t = from; t < to; ++t) {
-      if (is_accepted(tokens[t])) continue;
-      left_over.push_back(
-          Residual::Entry(tokens[t], vocab_->bytes(tokens[t]).size() - nodes[i].depth));
-    }
+    ForEachBelow(nodes, tokens, i, [&](TokenId token, size_t bytes) {
+      if (!is_accepted(token)) left_over.push_back(Residual::Entry(token, bytes));
+    });
   }
+  for (TokenId t : draft->accepted) ClearBit(listed.data(), t);
   {
     std::lock_guard lock(mutex_);
     out->references = memory_.Copy(std::span<const uint32_t>(references));
@@ -287,11 +284,16 @@ const TokenTrie& MaskCache::TrieOf(const Residual& residual) {
   if (const TokenTrie* known = residual.trie.load(std::memory_order_acquire)) return *known;
   std::vector<std::pair<std::string_view, TokenId>> texts;
   texts.reserve(residual.entries.size());
+  size_t before = 0;
   for (const uint64_t entry : residual.entries) {
     const std::string_view text = vocab_->bytes(Residual::Token(entry));
-    texts.push_back({text.substr(text.size() - Residual::Bytes(entry)), Residual::Token(entry)});
+    const size_t read = text.size() - Residual::Bytes(entry);
+    before = std::max(before, read);
+    texts.push_back({text.substr(read), Residual::Token(entry)});
   }
-  auto made = std::make_unique<const TokenTrie>(BuildTokenTrie(std::move(texts)));
+  auto built = std::make_unique<TokenTrie>(BuildTokenTrie(std::move(texts)));
+  built->before = before;
+  std::unique_ptr<const TokenTrie> made = std::move(built);
   std::lock_guard lock(mutex_);
   if (const TokenTrie* known = residual.trie.load(std::memory_order_acquire)) return *known;
   bytes_ += made->memory_bytes();

@@ -167,8 +167,6 @@ class MaskCache {
   void WalkCaptured(const Level1& level1, SetId set, RetId ret, bool all_unsure,
                     std::vector<TokenId>* out);
   std::vector<TokenId> Refused(SetId set);
-  template <class F>
-  void ForEachResidue(const TokenTrie& trie, uint32_t node, F&& f) const;
   template <class IsRefused>
   const Residual* Without(const Residual& residual, IsRefused&& is_refused);
   TokenMask Without(const TokenMask& mask, const std::vector<TokenId>& refused);

@@ -18,6 +18,8 @@ namespace grammask::internal {
 struct TokenTrie {
   std::vector<TrieNode> nodes;
   std::vector<TokenId> tokens;
+  // Of what tokens leave over: how many bytes the longest of them has in front of that.
+  uint64_t before = 0;
 
   bool empty() const { return tokens.empty(); }
   uint32_t node_count() const {

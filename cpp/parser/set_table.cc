@@ -263,6 +263,12 @@ const SetBody& SetTable::MakeBody(SetId id) {
 const SetBody& SetTable::MakeBodyLocked(SetId id) {
   Set& s = sets_[id.value];
   if (const SetBody* body = s.body.load(std::memory_order_relaxed)) return *body;
+  if (s.kernel.size() == 1 && !terms_.has_captures() && !MayCall(terms_, s.kernel[0].term)) {
+    auto* body = new (memory_.Allocate<SetBody>(1)) SetBody;  // most sets: all there is
+    body->items = s.kernel;
+    s.body.store(body, std::memory_order_release);
+    return *body;
+  }
   ItemList items(s.kernel.begin(), s.kernel.end());
   absl::InlinedVector<Waiter, 8> waiters;
   absl::InlinedVector<TokenItem, 2> tokens;

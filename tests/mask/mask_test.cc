@@ -583,6 +583,25 @@ TEST(Mask, TokensThatLeaveARuleByTheThousand) {
   }
 }
 
+// What one state takes and leaves over, another only leaves over: masks made one after the other
+// keep these apart.
+TEST(Mask, TokensTakenHereAndLeftOverThere) {
+  const std::initializer_list<const char*> texts = {"ab",  "abx", "abxy", "ax",
+                                                    "axy", "bx",  "xy",   "bax)"};
+  MaskWorld w(MakeVocab(internal::ManyTokens(texts, 1, "a", 0, 1)));
+  GrammarBuilder b;
+  const RuleId all = b.AddRule("all"), some = b.AddRule("some"), root = b.AddRule("root");
+  b.SetBody(all, b.Repeat(b.Class(CodePointSet{{'a', 'z'}}), 1, kUnbounded));
+  b.SetBody(some, b.Repeat(b.Class(CodePointSet{{'a', 'w'}}), 1, kUnbounded));
+  b.SetBody(root, b.Choice({b.Sequence({b.Bytes("("), b.Rule(all), b.Rule(some), b.Bytes("x)")}),
+                            b.Sequence({b.Bytes("["), b.Rule(some), b.Bytes("xy")})}));
+  const SetId start = w.Start(*b.Finish(root));
+  for (const char* text : {"(ab", "[ab", "(abx", "[abx"}) {
+    w.CheckAlong(start, text, "letters");
+    if (HasFatalFailure()) return;
+  }
+}
+
 // Each letter of a name may begin an alias or a keyword, so that every set holds several items of
 // which one or more loop, some of them for a few characters only.
 TEST(Mask, OneItemOfSeveralThatLoops) {
