@@ -139,7 +139,7 @@ class Normaliser {
   // any value.
   struct Outline {
     uint64_t required = 0, limited = 0;
-    bool extras;
+    bool extras = false;
   };
   struct Union {
     std::vector<ObjectSet> cases;
