@@ -704,6 +704,16 @@ class TermBuilder {
     }
   }
 
+  // Whether some alternatives of a choice are literals that may be a list of words.
+  bool HasWords(const StoredNode& choice) const {
+    if (choice.size < WordTable::kFewest) return false;
+    const NodeId* list = static_cast<const NodeId*>(choice.data);
+    return std::any_of(list, list + choice.size, [&](NodeId c) {
+      const NodeKind kind = stored_.stored(c).kind;
+      return kind == NodeKind::kBytes || kind == NodeKind::kJsonText;
+    });
+  }
+
   // What makes the term of the body, if that may wait. False where it may not, and where many rules
   // share nodes, which would be written for each of them.
   bool WriteProgram(RuleId rule, std::span<const uint32_t> below) {
@@ -729,7 +739,7 @@ class TermBuilder {
         case NodeKind::kSequence:
         case NodeKind::kChoice: {
           const bool choice = node.kind == NodeKind::kChoice;
-          if (choice && node.size >= WordTable::kFewest) return false;
+          if (choice && HasWords(node)) return false;
           program_.push_back(StepWord(choice ? TermKind::kChoice : TermKind::kSequence, node.size));
           if (!WriteReferences(stored_.Children(NodeId(i)), rule)) return false;
           break;

@@ -173,6 +173,34 @@ TEST(Build, BodiesOfRulesWaitForACall) {
   EXPECT_LT(store.size(), size + 5);
 }
 
+// A rule of many alternatives waits like any other, unless some are words for a list.
+TEST(Build, LargeChoicesWaitForACall) {
+  for (bool words : {false, true}) {
+    TermStore store({}, 16);
+    const TermId root =
+        Build(Make([&](GrammarBuilder& b) {
+                std::vector<NodeId> alternatives;
+                for (int i = 0; i < 300; ++i) {
+                  const std::string n = std::to_string(i);
+                  alternatives.push_back(b.Sequence({Wide(b), b.Bytes("-" + n + "-"), Wide(b)}));
+                  if (words) alternatives.push_back(b.Bytes("w" + n));
+                }
+                const RuleId any = AddRule(b, "any", b.Choice(alternatives));
+                return AddRule(b, "root", b.Sequence({b.Bytes("="), b.Rule(any)}));
+              }),
+              &store);
+    if (!words) {
+      EXPECT_LT(store.size(), 1000u);  // each alternative has five and more
+    }
+    EXPECT_TRUE(Accepts(&store, root, "=abc-7-x"));
+    EXPECT_TRUE(Accepts(&store, root, "=-299-"));
+    EXPECT_FALSE(Accepts(&store, root, "=-300-"));
+    EXPECT_FALSE(Accepts(&store, root, "=abc-7"));
+    EXPECT_EQ(Accepts(&store, root, "=w12"), words);
+    EXPECT_EQ(store.term(root).min_length, std::string_view(words ? "=w1" : "=-1-").size());
+  }
+}
+
 TEST(Build, TheShortestTextIsKnownWithoutTheBody) {
   TermStore store({}, 16);
   const TermId root = Build(ManyRules(10, 1), &store);

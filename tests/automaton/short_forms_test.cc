@@ -8,6 +8,7 @@
 
 #include "automaton/build.h"
 #include "grammar/json_schema.h"
+#include "grammar/member_trie.h"
 #include "grammar/record.h"
 #include "parser/set_table.h"
 
@@ -142,6 +143,90 @@ TEST(Records, RandomOnesAreWhatTheyStandFor) {
       return;
     }
   }
+}
+
+// Cases that share what they begin with, against a choice between all of them.
+TEST(Records, TriesOfCasesAreChoices) {
+  for (uint64_t seed = 0; seed < 80; ++seed) {
+    auto make = [&](bool shared) {
+      std::mt19937_64 random(seed);
+      GrammarBuilder b;
+      Parts parts(&b);
+      const Record around = parts.Empty();
+      const RuleId text = b.AddRule("text");
+      b.SetBody(text, b.Sequence({parts.quote, parts.any, parts.quote}));
+      const NodeId values[] = {b.Rule(text), b.Bytes("1"), b.Choice({b.Rule(text), b.Bytes("2")})};
+      auto as_rule = [&](NodeId node) {
+        const RuleId rule = b.AddRule("members");
+        b.SetBody(rule, node);
+        return b.Rule(rule);
+      };
+      const NodeId other = b.Rule(text);
+      const NodeId more = b.Sequence({b.Star(b.Sequence({around.comma, other})), around.end});
+      MemberTrie trie;
+      std::vector<NodeId> choice;
+      const size_t keys = seed % 5 == 0 ? 40 : 5, left_out = 2 + random() % 3;
+      for (size_t i = 0, n = 1 + random() % 9; i < n; ++i) {
+        std::vector<OrderedMembers::Member> members;
+        bool required = false;
+        for (size_t k = 0; k < keys; ++k) {
+          if (random() % left_out == 0) continue;
+          const bool must = random() % 4 == 0;
+          required |= must;
+          members.push_back({b.JsonText("k" + std::to_string(k)),
+                             values[random() % 4 == 0 ? random() % 3 : k % 3], must});
+        }
+        const bool open = random() % 2 == 0, may_be_empty = !required && random() % 2 == 0;
+        NodeId first = b.Nothing();
+        if (open && !required) first = b.Sequence({other, more});
+        const OrderedMembers all{.members = members,
+                                 .quote = around.quote,
+                                 .comma_quote = around.comma_quote,
+                                 .quote_colon = around.quote_colon,
+                                 .after = around.after,
+                                 .others_first = first,
+                                 .rest = open ? more : around.end};
+        if (shared) {
+          trie.Add(all, may_be_empty);
+        } else {
+          choice.push_back(MembersInOrder(&b, all, as_rule));
+          if (may_be_empty) choice.push_back(around.end);
+        }
+      }
+      if (shared) {
+        choice.push_back(trie.Content(&b, as_rule));
+        if (trie.may_be_empty()) choice.push_back(around.end);
+      }
+      const RuleId root = b.AddRule("root");
+      b.SetBody(root, b.Sequence({b.Bytes("{"), b.Choice(choice)}));
+      return b.Finish(root).value();
+    };
+    ExpectSame(make(true), make(false), seed, 12);
+    ASSERT_FALSE(HasFatalFailure()) << "seed " << seed;
+  }
+}
+
+// What many cases begin with is written once: they are few nodes.
+TEST(Records, CasesOfASchemaShareTheirMembers) {
+  std::string schema = R"({"type":"object","properties":{)";
+  for (int i = 0; i < 12; ++i) schema += "\"p" + std::to_string(i) + R"(":{"type":"null"},)";
+  schema += R"("a":{}},"required":["p0"],"not":{"anyOf":[)";
+  for (int i = 0; i < 4; ++i) {
+    const std::string n = std::to_string(i);
+    schema += std::string(i > 0 ? "," : "") + R"({"properties":{"x)" + n +
+              R"(":{"type":"string"},"y)" + n + R"(":{"type":"integer"}}})";
+  }
+  schema += "]}}";
+  const Grammar grammar = GrammarFromJsonSchema(schema).value();
+  size_t members = 0;
+  for (uint32_t n = 0; n < grammar.node_count(); ++n) {
+    const NodeView node = grammar.node(NodeId(n));
+    for (NodeId c : node.children) {
+      const NodeView child = grammar.node(c);
+      members += child.kind == NodeKind::kJsonText && child.text == "p0";
+    }
+  }
+  EXPECT_LE(members, 4u);  // of sixteen cases
 }
 
 TEST(Records, SchemasHaveTheSameTexts) {

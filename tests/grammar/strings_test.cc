@@ -291,6 +291,36 @@ TEST(StringsTest, ListsOfValuesMerge) {
   EXPECT_FALSE(ListsApart(one, StringSet()));
 }
 
+TEST(StringsTest, ListsOfValuesMeet) {
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 400; ++round) {
+    auto list = [&](size_t most) {
+      std::vector<std::string> values;
+      for (size_t i = 0, n = random() % most; i < n; ++i) {
+        values.push_back("v" + std::to_string(random() % 30));
+      }
+      return values;
+    };
+    StringSet a, b;
+    a.values = list(round % 2 == 0 ? 6 : 40);
+    b.values = list(40);
+    std::vector<std::string> expected;
+    for (int i = 0; i < 30; ++i) {
+      const std::string text = "v" + std::to_string(i);
+      if (std::ranges::count(*a.values, text) > 0 && std::ranges::count(*b.values, text) > 0) {
+        expected.push_back(text);
+      }
+    }
+    std::ranges::sort(expected);
+    for (int sorted = 0; sorted < 3; ++sorted) {  // neither, one, both
+      if (sorted > 0) a.Normalise();
+      if (sorted > 1) b.Normalise();
+      EXPECT_EQ(Intersect(a, b).values, expected);
+      EXPECT_EQ(Intersect(b, a).values, expected);
+    }
+  }
+}
+
 TEST(StringsTest, ContainsIsUndecidedOnlyByPatternsAndFormats) {
   StringSet set;
   set.max_length = 2;

@@ -16,6 +16,7 @@
 #include "grammar/json_schema/emit_containers.h"
 #include "grammar/json_schema/formats.h"
 #include "grammar/json_schema/string_parts.h"
+#include "grammar/member_trie.h"
 #include "grammar/record.h"
 
 namespace grammask::internal {
@@ -40,6 +41,9 @@ const Grammar& AnyStringValue() {
   static const Grammar& any = *new Grammar(GrammarFromJsonSchema(R"({"type":"string"})").value());
   return any;
 }
+
+// So many cases of objects share what they begin with.
+constexpr size_t kManyCases = 8;
 
 // The one number of the set, where it is one number.
 const Decimal* Single(const NumberSet& set) {
@@ -171,10 +175,7 @@ StatusOr<NodeId> SchemaEmitter::Body(const ValueSet& set, int depth) {
     if (is_record) builder_.SetBody(rule, *node);
     alternatives.push_back(is_record ? builder_.Rule(rule) : *node);
   } else {
-    for (const ObjectSet& o : set.objects) {
-      GM_ASSIGN_OR_RETURN(NodeId node, Case(o, depth));
-      alternatives.push_back(node);
-    }
+    GM_RETURN_IF_ERROR(AddObjects(set.objects, depth, &alternatives));
   }
   for (const ArraySet& a : set.arrays) {
     GM_ASSIGN_OR_RETURN(NodeId node, Case(a, depth));
@@ -182,6 +183,27 @@ StatusOr<NodeId> SchemaEmitter::Body(const ValueSet& set, int depth) {
   }
   GM_RETURN_IF_ERROR(AddScalars(set, &alternatives));
   return builder_.Choice(alternatives);
+}
+
+Status SchemaEmitter::AddObjects(const std::vector<ObjectSet>& sets, int depth,
+                                 std::vector<NodeId>* alternatives) {
+  if (sets.empty()) return {};  // a scalar of a member of a case at work
+  MemberTrie trie;
+  cases_ = sets.size() >= kManyCases && !normaliser_.widens() ? &trie : nullptr;
+  for (const ObjectSet& o : sets) {
+    StatusOr<NodeId> node = Case(o, depth);
+    if (!node.ok()) {
+      cases_ = nullptr;
+      return node.status();
+    }
+    alternatives->push_back(*node);
+  }
+  cases_ = nullptr;
+  if (trie.empty()) return {};
+  const NodeId content =
+      trie.Content(&builder_, [&](NodeId node) { return RuleFor(node, "members"); });
+  alternatives->push_back(layout_.Container('{', '}', trie.may_be_empty(), content, depth));
+  return {};
 }
 
 Status SchemaEmitter::AddScalars(const ValueSet& set, std::vector<NodeId>* alternatives) {

@@ -19,6 +19,8 @@
 
 namespace grammask::internal {
 
+class MemberTrie;
+
 // Adds rules to a builder: one for each set of values that holds arrays or objects, shared by all
 // places that ask for it, and one for each kind of string and number. A rule ends at the last byte
 // of its value. Not thread-safe.
@@ -78,6 +80,9 @@ class SchemaEmitter {
   };
   static constexpr size_t kMaxConditions = 5;
   StatusOr<NodeId> List(const ListSpec& spec);
+  // Adds the cases of a set to what its values may be.
+  Status AddObjects(const std::vector<ObjectSet>& sets, int depth,
+                    std::vector<NodeId>* alternatives);
   // Puts the place of the value being emitted before a message that has none.
   Status Located(const Status& status) const;
 
@@ -92,6 +97,7 @@ class SchemaEmitter {
   // Whether what schemas have in common may be in its short form: not as the whole of the root,
   // whose states are those of its body.
   bool standard_ = false;
+  MemberTrie* cases_ = nullptr;                   // for the cases at work, where they are many
   bool alone_ = false;                            // the case at work is the whole body of a rule
   RuleId at_work_;                                // whose body is being made
   std::vector<std::pair<RuleId, RuleId>> calls_;  // of rules that records may be bodies of

@@ -56,6 +56,9 @@ class ObjectEmitter {
   // unless it `leads`.
   StatusOr<NodeId> ExtrasToEnd(bool leads, int64_t min, int64_t max);
   StatusOr<NodeId> Uncounted();
+  // The same as a case of e_.cases_.
+  Status AddCase(bool may_be_empty);
+  StatusOr<OrderedMembers> InOrder();
   StatusOr<NodeId> Counted(int64_t min, int64_t max);
   StatusOr<NodeId> InAnyOrder();
   NodeId AsRule(NodeId node);

@@ -13,6 +13,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "grammar/json_schema/emit_containers.h"
+#include "grammar/member_trie.h"
 
 namespace grammask::internal {
 namespace {
@@ -354,21 +355,30 @@ StatusOr<NodeId> ObjectEmitter::ExtrasToEnd(bool leads, int64_t min, int64_t max
                   .max = max});
 }
 
-StatusOr<NodeId> ObjectEmitter::Uncounted() {
+StatusOr<OrderedMembers> ObjectEmitter::InOrder() {
   NodeId extras_first = builder_.Nothing();
   if (required_ == 0) {
     GM_ASSIGN_OR_RETURN(extras_first, ExtrasToEnd(true, 1, kUnbounded));
   }
   GM_ASSIGN_OR_RETURN(NodeId rest, ExtrasToEnd(false, 0, kUnbounded));
-  return MembersInOrder(&builder_,
-                        {.members = members_,
-                         .quote = e_.layout_.Quote(),
-                         .comma_quote = comma_quote_,
-                         .quote_colon = e_.layout_.QuoteColon(),
-                         .after = e_.layout_.After(),
-                         .others_first = extras_first,
-                         .rest = rest},
-                        [&](NodeId node) { return AsRule(node); });
+  return OrderedMembers{.members = members_,
+                        .quote = e_.layout_.Quote(),
+                        .comma_quote = comma_quote_,
+                        .quote_colon = e_.layout_.QuoteColon(),
+                        .after = e_.layout_.After(),
+                        .others_first = extras_first,
+                        .rest = rest};
+}
+
+StatusOr<NodeId> ObjectEmitter::Uncounted() {
+  GM_ASSIGN_OR_RETURN(OrderedMembers members, InOrder());
+  return MembersInOrder(&builder_, members, [&](NodeId node) { return AsRule(node); });
+}
+
+Status ObjectEmitter::AddCase(bool may_be_empty) {
+  GM_ASSIGN_OR_RETURN(OrderedMembers members, InOrder());
+  e_.cases_->Add(members, may_be_empty);
+  return {};
 }
 
 StatusOr<NodeId> ObjectEmitter::Counted(int64_t min, int64_t max) {
@@ -446,6 +456,9 @@ StatusOr<NodeId> ObjectEmitter::Run() {
     // Too few members are possible.
   } else if (max > 0 && (e_.any_order_ || set_.unordered)) {
     GM_ASSIGN_OR_RETURN(content, InAnyOrder());
+  } else if (max > 0 && e_.cases_ != nullptr && set_.some.empty() && !IsBounded(extras)) {
+    GM_RETURN_IF_ERROR(AddCase(may_be_empty));
+    return builder_.Nothing();  // by itself
   } else if (max > 0) {
     StatusOr<NodeId> members = IsBounded(extras) ? Counted(set_.min, max) : Uncounted();
     GM_ASSIGN_OR_RETURN(content, std::move(members));

@@ -135,6 +135,21 @@ class Normaliser {
   StatusOr<ValueSet> Complement(const ValueSet& set);
 
   // Keeping unions of objects small: normalise_cases.cc.
+  // What tells most cases apart: bits of the keys that are required, and of those that may not have
+  // any value.
+  struct Outline {
+    uint64_t required = 0, limited = 0;
+    bool extras = false;
+  };
+  struct Union {
+    std::vector<ObjectSet> cases;
+    std::vector<Outline> outlines;  // of the first cases
+  };
+  static Outline OutlineOf(const ObjectSet& set);
+  // Whether Within() has to be asked about a case of outline a in one of outline b.
+  static bool MayBeWithin(const Outline& a, const Outline& b) {
+    return (b.required & ~a.required) == 0 && (!a.extras || (b.limited & ~a.limited) == 0);
+  }
   // As Algebra::Intersect, without cases that are seen to be empty or within others.
   StatusOr<ValueSet> Intersect(const ValueSet& a, const ValueSet& b);
   StatusOr<std::vector<ObjectSet>> MeetObjects(const std::vector<ObjectSet>& a,
@@ -142,7 +157,7 @@ class Normaliser {
   StatusOr<std::vector<ObjectSet>> SubtractObjects(std::vector<ObjectSet> a,
                                                    const std::vector<ObjectSet>& b);
   Status SubtractObject(const ObjectSet& from, const ObjectSet& minus,
-                        const std::vector<ObjectSet>& outside, std::vector<ObjectSet>* rest);
+                        const std::vector<ObjectSet>& outside, Union* rest);
   // The types that values of `expr` may have, at most.
   StatusOr<uint8_t> TypesOf(ExprId expr, int depth = kEmptinessDepth);
   // An expression for the same set: one and the same for equal sets without arrays and objects, as
@@ -161,13 +176,14 @@ class Normaliser {
   StatusOr<bool> Apart(const ObjectSet& a, const ObjectSet& b);
   StatusOr<const ObjectSet::Named*> TagOf(const ObjectSet& outside, const ObjectSet& minus);
   // Adds a case to a union, leaving out what another contains.
-  Status AddCase(ObjectSet set, std::vector<ObjectSet>* cases);
+  Status AddCase(ObjectSet set, Union* all);
   Status AtNearestSchema(ExprId expr, const Status& status) const;
 
   StatusOr<bool> Empty(ExprId expr, int depth);
   StatusOr<bool> Empty(const ArraySet& set, int depth);
   StatusOr<bool> Misses(const ArraySet& set, const ArraySet::Count& count, int depth);
   StatusOr<bool> Empty(const ObjectSet& set, int depth);
+  StatusOr<bool> EmptyCase(const ObjectSet& set);
   StatusOr<bool> Empty(const StringSet& set);
   const ValueSet& Known(ExprId expr) {
     const ValueSet* set = SlotOf(expr).set;
@@ -204,7 +220,7 @@ class Normaliser {
     int depth = 0;
   };
   absl::flat_hash_map<ExprId, Emptiness> empty_;
-  absl::flat_hash_map<ExprId, ExprId> settled_;
+  std::vector<std::optional<ExprId>> settled_;  // by expression
   // Sets without arrays and objects, by what they hold.
   struct Scalars {
     bool null, false_value, true_value;

@@ -87,6 +87,8 @@ bool IsShortList(const ValueSet& set) {
   return count <= kTagValues;
 }
 
+uint64_t Byte(char c) { return static_cast<uint8_t>(c); }
+
 // The place of `key` among the named keys; `hint` is where it may be. size() where it is not.
 inline size_t PlaceOf(const ObjectSet& set, std::string_view key, size_t hint) {
   const size_t count = set.named.size();
@@ -135,8 +137,9 @@ StatusOr<uint8_t> Normaliser::TypesOf(ExprId expr, int depth) {
 
 StatusOr<ExprId> Normaliser::Settle(ExprId expr) {
   if (expr == kAnything || expr == kNone) return expr;
-  auto known = settled_.find(expr);
-  if (known != settled_.end()) return ExprId{known->second};
+  if (expr.value < settled_.size() && settled_[expr.value].has_value()) {
+    return ExprId{*settled_[expr.value]};
+  }
   ExprId settled = expr;
   bool large = pool_.kind(expr) >= ExprKind::kAnd && pool_.parts(expr).size() > kSettledParts;
   if (!large) {
@@ -151,7 +154,8 @@ StatusOr<ExprId> Normaliser::Settle(ExprId expr) {
       return expr;  // more may be known later
     }
   }
-  settled_[expr] = settled;
+  if (expr.value >= settled_.size()) settled_.resize(pool_.size());
+  settled_[expr.value] = settled;
   return settled;
 }
 
@@ -344,25 +348,68 @@ StatusOr<bool> Normaliser::Within(const ObjectSet& a, const ObjectSet& b, int de
   return true;
 }
 
-Status Normaliser::AddCase(ObjectSet set, std::vector<ObjectSet>* cases) {
-  size_t compared = cases->size() <= kCompared ? cases->size() : 0;
+Normaliser::Outline Normaliser::OutlineOf(const ObjectSet& set) {
+  Outline outline{.extras = set.HasExtras()};
+  for (const ObjectSet::Named& n : set.named) {
+    if (!n.required && n.value == kAnything) continue;
+    // Any few bits of a key do; keys that share theirs are seen as one.
+    const size_t size = n.key.size();
+    uint64_t h = size;
+    if (size > 0)
+      h = h << 24 ^ Byte(n.key[0]) << 16 ^ Byte(n.key[size / 2]) << 8 ^ Byte(n.key[size - 1]);
+    const uint64_t bit = uint64_t{1} << (h * 0x9E3779B97F4A7C15 >> 58);
+    if (n.required) outline.required |= bit;
+    if (n.value != kAnything) outline.limited |= bit;
+  }
+  return outline;
+}
+
+Status Normaliser::AddCase(ObjectSet set, Union* all) {
+  std::vector<ObjectSet>& cases = all->cases;
+  std::vector<Outline>& outlines = all->outlines;
+  const size_t compared = cases.size() <= kCompared ? cases.size() : 0;
   GM_RETURN_IF_ERROR(algebra_.Step(1 + 4 * compared));
+  const Outline outline = OutlineOf(set);
+  for (size_t i = outlines.size(); i < cases.size(); ++i) outlines.push_back(OutlineOf(cases[i]));
   size_t kept = 0;
   for (size_t i = 0; i < compared; ++i) {
-    ObjectSet& other = (*cases)[i];
+    ObjectSet& other = cases[i];
     // Where both hold, they are equal, and the first stays.
-    if (kept == i) {
+    if (kept == i && MayBeWithin(outline, outlines[i])) {
       GM_ASSIGN_OR_RETURN(bool within, Within(set, other));
       if (within) return {};
     }
-    GM_ASSIGN_OR_RETURN(bool covered, Within(other, set));
-    if (covered) continue;
-    if (kept != i) (*cases)[kept] = std::move(other);
+    if (MayBeWithin(outlines[i], outline)) {
+      GM_ASSIGN_OR_RETURN(bool covered, Within(other, set));
+      if (covered) continue;
+    }
+    if (kept != i) {
+      cases[kept] = std::move(other);
+      outlines[kept] = outlines[i];
+    }
     ++kept;
   }
-  if (compared > 0) cases->resize(kept);
-  cases->push_back(std::move(set));
+  if (compared > 0) {
+    cases.resize(kept);
+    outlines.resize(kept);
+  }
+  cases.push_back(std::move(set));
+  outlines.push_back(outline);
   return {};
+}
+
+// What Disjoint finds of a set and itself, and counted as that.
+StatusOr<bool> Normaliser::EmptyCase(const ObjectSet& set) {
+  for (const ObjectSet::Named& n : set.named) {
+    if (!n.required) continue;
+    GM_ASSIGN_OR_RETURN(bool empty, Empty(n.value, kEmptinessDepth));
+    if (empty) return true;
+  }
+  const size_t keys = set.named.size();
+  if (set.min > 0 || !set.some.empty()) {
+    GM_RETURN_IF_ERROR(algebra_.Step(4 + 2 * keys + 2 * set.some.size() * (keys + 1)));
+  }
+  return false;
 }
 
 StatusOr<bool> Normaliser::Apart(const ObjectSet& a, const ObjectSet& b) {
@@ -389,7 +436,8 @@ StatusOr<bool> Normaliser::Apart(const ObjectSet& a, const ObjectSet& b) {
 StatusOr<std::vector<ObjectSet>> Normaliser::MeetObjects(const std::vector<ObjectSet>& a,
                                                          const std::vector<ObjectSet>& b) {
   if ((a.size() <= 1 && b.size() <= 1) || HoldsAll(a) || HoldsAll(b)) return algebra_.MeetAll(a, b);
-  std::vector<ObjectSet> out, met, settled = b;
+  Union out;
+  std::vector<ObjectSet> met, settled = b;
   for (ObjectSet& y : settled) GM_RETURN_IF_ERROR(Settle(&y).status());
   for (const ObjectSet& x : a) {
     for (const ObjectSet& y : settled) {
@@ -404,12 +452,12 @@ StatusOr<std::vector<ObjectSet>> Normaliser::MeetObjects(const std::vector<Objec
         if (b.size() > 1) {
           GM_RETURN_IF_ERROR(AddCase(std::move(m), &out));
         } else {
-          out.push_back(std::move(m));
+          out.cases.push_back(std::move(m));
         }
       }
     }
   }
-  return out;
+  return std::move(out.cases);
 }
 
 StatusOr<ValueSet> Normaliser::Intersect(const ValueSet& a, const ValueSet& b) {
@@ -437,8 +485,7 @@ StatusOr<const ObjectSet::Named*> Normaliser::TagOf(const ObjectSet& outside,
 }
 
 Status Normaliser::SubtractObject(const ObjectSet& from, const ObjectSet& minus,
-                                  const std::vector<ObjectSet>& outside,
-                                  std::vector<ObjectSet>* rest) {
+                                  const std::vector<ObjectSet>& outside, Union* rest) {
   std::vector<ObjectSet> met;
   auto add = [&](const ObjectSet& x, const ObjectSet& y) -> Status {
     // Most ways to be outside ask one member for what the other set does not give it.
@@ -454,8 +501,7 @@ Status Normaliser::SubtractObject(const ObjectSet& from, const ObjectSet& minus,
     for (ObjectSet& m : met) {
       GM_ASSIGN_OR_RETURN(bool possible, Settle(&m));
       if (!possible) continue;
-      // Disjoint from itself: empty.
-      GM_ASSIGN_OR_RETURN(bool empty, Disjoint(m, m));
+      GM_ASSIGN_OR_RETURN(bool empty, EmptyCase(m));
       if (!empty) GM_RETURN_IF_ERROR(AddCase(std::move(m), rest));
     }
     return {};
@@ -489,11 +535,12 @@ StatusOr<std::vector<ObjectSet>> Normaliser::SubtractObjects(std::vector<ObjectS
     ObjectSet minus = unsettled;
     GM_ASSIGN_OR_RETURN(bool possible, Settle(&minus));
     if (!possible) continue;
-    std::vector<ObjectSet> rest, touched;
+    Union rest;
+    std::vector<ObjectSet> touched;
     for (ObjectSet& x : a) {
       GM_RETURN_IF_ERROR(algebra_.Step());
       GM_ASSIGN_OR_RETURN(bool disjoint, Disjoint(x, minus));
-      (disjoint ? rest : touched).push_back(std::move(x));
+      (disjoint ? rest.cases : touched).push_back(std::move(x));
     }
     if (!touched.empty()) {
       GM_ASSIGN_OR_RETURN(std::vector<ObjectSet> outside,
@@ -502,7 +549,7 @@ StatusOr<std::vector<ObjectSet>> Normaliser::SubtractObjects(std::vector<ObjectS
         GM_RETURN_IF_ERROR(SubtractObject(x, minus, outside, &rest));
       }
     }
-    a = std::move(rest);
+    a = std::move(rest.cases);
   }
   return a;
 }

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <tuple>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
@@ -22,6 +23,9 @@
 
 namespace grammask::internal {
 namespace {
+
+// So few values are sought one by one in another list.
+constexpr size_t kSoughtOneByOne = 4;
 
 bool Ascending(const std::vector<std::string>& list) {
   return std::adjacent_find(list.begin(), list.end(), std::greater_equal<>()) == list.end();
@@ -69,8 +73,15 @@ bool OnlyValues(const StringSet& s) {
 // What two normalised lists have in common; nullopt where one is not.
 std::optional<std::vector<std::string>> Common(const std::vector<std::string>& a,
                                                const std::vector<std::string>& b) {
-  if (!Ascending(a) || !Ascending(b)) return std::nullopt;
   std::vector<std::string> both;
+  const auto& [few, many] = a.size() <= b.size() ? std::tie(a, b) : std::tie(b, a);
+  if (few.size() <= kSoughtOneByOne && Ascending(few)) {
+    for (const std::string& text : few) {
+      if (std::find(many.begin(), many.end(), text) != many.end()) both.push_back(text);
+    }
+    return both;
+  }
+  if (!Ascending(a) || !Ascending(b)) return std::nullopt;
   std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
   return both;
 }
