@@ -89,16 +89,19 @@ class JsonParser {
     ++pos_;
     return true;
   }
-  StatusOr<std::string_view> ReadString();
+  // False, and error_ says why, where there is no string; out of line where it has escapes.
+  bool ReadString(std::string_view* out);
+  bool ReadLongString(size_t start, std::string_view* out);
   Status ReadEscape(std::string* out);
   StatusOr<uint32_t> ReadHex4();
   Status ReadNumber(Node* node);
   Status ReadScalar();
   Status ReadKey();
-  void AddNode(Node node);
+  void AddNode(const Node& added);
   void Close();
   void DropRepeatedKeys(std::vector<JsonMember>* members, size_t begin);
 
+  Status error_;  // of ReadString
   std::string_view source_;
   const Limits& limits_;
   JsonDocument* out_;
@@ -222,9 +225,30 @@ Status JsonParser::ReadEscape(std::string* out) {
   return {};
 }
 
-// At the character after the opening quote.
-StatusOr<std::string_view> JsonParser::ReadString() {
-  size_t start = pos_;
+// At the character after the opening quote. Most strings are keys and other words.
+inline bool JsonParser::ReadString(std::string_view* out) {
+  const size_t start = pos_;
+#ifdef __SSE2__
+  if (start + 16 <= source_.size()) {
+    const uint32_t special = SpecialMask(source_.data() + start);
+    if (special != 0) {
+      const auto length = static_cast<size_t>(std::countr_zero(special));
+      if (source_[start + length] == '"') {
+        *out = {source_.data() + start, length};
+        pos_ = start + length + 1;
+        return true;
+      }
+    }
+  }
+#endif
+  return ReadLongString(start, out);
+}
+
+bool JsonParser::ReadLongString(size_t start, std::string_view* out) {
+  auto fail = [&](Status error) {
+    error_ = std::move(error);
+    return false;
+  };
   std::string* decoded = nullptr;
   size_t run = pos_;  // of characters not yet copied
   for (;;) {
@@ -245,25 +269,26 @@ StatusOr<std::string_view> JsonParser::ReadString() {
       if (special != 0) break;
     }
     if (pos_ >= source_.size()) {
-      return Error(start - 1, "invalid JSON: this string has no closing quote");
+      return fail(Error(start - 1, "invalid JSON: this string has no closing quote"));
     }
     unsigned char c = static_cast<unsigned char>(source_[pos_]);
     if (c == '"') break;
     if (c < 0x20) {
-      return Error(pos_, "invalid JSON: control character in a string; write it as an escape");
+      return fail(
+          Error(pos_, "invalid JSON: control character in a string; write it as an escape"));
     }
     ++pos_;
     if (c != '\\') continue;
     if (decoded == nullptr) decoded = &out_->decoded_.emplace_back();
     decoded->append(source_, run, pos_ - 1 - run);
-    GM_RETURN_IF_ERROR(ReadEscape(decoded));
+    if (Status status = ReadEscape(decoded); !status.ok()) return fail(std::move(status));
     run = pos_;
   }
   std::string_view tail = source_.substr(run, pos_ - run);
   ++pos_;
-  if (decoded == nullptr) return tail;
-  decoded->append(tail);
-  return std::string_view(*decoded);
+  if (decoded != nullptr) decoded->append(tail);
+  *out = decoded != nullptr ? std::string_view(*decoded) : tail;
+  return true;
 }
 
 Status JsonParser::ReadNumber(Node* node) {
@@ -296,7 +321,7 @@ Status JsonParser::ReadScalar() {
   };
   if (Take('"')) {
     node.kind = JsonKind::kString;
-    GM_ASSIGN_OR_RETURN(node.text, ReadString());
+    if (!ReadString(&node.text)) return std::move(error_);
   } else if (!word("true", JsonKind::kTrue) && !word("false", JsonKind::kFalse) &&
              !word("null", JsonKind::kNull)) {
     GM_RETURN_IF_ERROR(ReadNumber(&node));
@@ -314,7 +339,7 @@ Status JsonParser::ReadKey() {
   if (!Take('"')) {
     return Error(start, "invalid JSON: a key in double quotes was expected here");
   }
-  GM_ASSIGN_OR_RETURN(key_, ReadString());
+  if (!ReadString(&key_)) return std::move(error_);
   const char first = key_.empty() ? '\0' : key_.front(), last = key_.empty() ? '\0' : key_.back();
   names_schema_ =
       (last == 'd' && (key_ == "$id" || key_ == "id")) || (last == 'r' && key_.ends_with("nchor"));
@@ -324,12 +349,12 @@ Status JsonParser::ReadKey() {
   return {};
 }
 
-void JsonParser::AddNode(Node node) {
+void JsonParser::AddNode(const Node& added) {
   uint32_t id = static_cast<uint32_t>(out_->nodes_.size());
+  Node& node = out_->nodes_.emplace_back(added);
   node.end = static_cast<uint32_t>(pos_);
   node.source = static_cast<uint32_t>(out_->texts_.size() - 1);
   node.representative = id;
-  out_->nodes_.push_back(node);
   if (open_.empty()) {
     text_.root = JsonId(id);
     out_->nodes_[id].parent = id;
