@@ -705,10 +705,10 @@ class TermBuilder {
   }
 
   // Whether some alternatives of a choice are literals that may be a list of words.
-  bool HasWords(const StoredNode& choice) const {
-    if (choice.size < WordTable::kFewest) return false;
-    const NodeId* list = static_cast<const NodeId*>(choice.data);
-    return std::any_of(list, list + choice.size, [&](NodeId c) {
+  bool HasWords(NodeId choice) const {
+    const std::span<const NodeId> list = stored_.Children(choice);
+    if (list.size() < WordTable::kFewest) return false;
+    return std::ranges::any_of(list, [&](NodeId c) {
       const NodeKind kind = stored_.stored(c).kind;
       return kind == NodeKind::kBytes || kind == NodeKind::kJsonText;
     });
@@ -739,7 +739,7 @@ class TermBuilder {
         case NodeKind::kSequence:
         case NodeKind::kChoice: {
           const bool choice = node.kind == NodeKind::kChoice;
-          if (choice && HasWords(node)) return false;
+          if (choice && HasWords(NodeId(i))) return false;
           program_.push_back(StepWord(choice ? TermKind::kChoice : TermKind::kSequence, node.size));
           if (!WriteReferences(stored_.Children(NodeId(i)), rule)) return false;
           break;

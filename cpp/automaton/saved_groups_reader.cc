@@ -170,15 +170,11 @@ TermId TermReader::MakeNode(const GroupNode& node, const std::vector<ProcId>& pr
   };
   const size_t count = node.children.size();
   switch (node.kind) {
-    case NodeKind::kSequence: {
-      TermId t = TermStore::Empty();
-      for (size_t i = count; i-- > 0;) t = s_.Sequence(child(i), t);
-      return t;
-    }
+    case NodeKind::kSequence:
     case NodeKind::kChoice: {
       std::vector<TermId> parts;
       for (size_t i = 0; i < count; ++i) parts.push_back(child(i));
-      return s_.Choice(parts);
+      return node.kind == NodeKind::kSequence ? s_.Sequence(parts) : s_.Choice(parts);
     }
     case NodeKind::kRepeat:
       return s_.Repeat(child(0), node.min, node.max);

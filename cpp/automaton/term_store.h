@@ -312,8 +312,6 @@ class TermStore {
   size_t memory_bytes() const;
   int64_t small_count() const { return small_count_; }
   const Limits& limits() const { return limits_; }
-  // True once a question of emptiness went over Limits::max_regular_states; such a term is taken
-  // for not empty. Lock.
   // What a standard grammar (kStandard) has become, once it is built. Lock.
   struct StandardPart {
     TermId term;    // of a reference to it
@@ -328,6 +326,8 @@ class TermStore {
     standard_.try_emplace(grammar, part);
   }
 
+  // True once a question of emptiness went over Limits::max_regular_states; such a term is taken
+  // for not empty. Lock.
   bool over_budget() const { return over_budget_; }
   // Between these, all questions share one budget. Lock.
   void BeginBuilding() {

@@ -355,8 +355,9 @@ Normaliser::Outline Normaliser::OutlineOf(const ObjectSet& set) {
     // Any few bits of a key do; keys that share theirs are seen as one.
     const size_t size = n.key.size();
     uint64_t h = size;
-    if (size > 0)
+    if (size > 0) {
       h = h << 24 ^ Byte(n.key[0]) << 16 ^ Byte(n.key[size / 2]) << 8 ^ Byte(n.key[size - 1]);
+    }
     const uint64_t bit = uint64_t{1} << (h * 0x9E3779B97F4A7C15 >> 58);
     if (n.required) outline.required |= bit;
     if (n.value != kAnything) outline.limited |= bit;
@@ -400,11 +401,8 @@ Status Normaliser::AddCase(ObjectSet set, Union* all) {
 
 // What Disjoint finds of a set and itself, and counted as that.
 StatusOr<bool> Normaliser::EmptyCase(const ObjectSet& set) {
-  for (const ObjectSet::Named& n : set.named) {
-    if (!n.required) continue;
-    GM_ASSIGN_OR_RETURN(bool empty, Empty(n.value, kEmptinessDepth));
-    if (empty) return true;
-  }
+  GM_ASSIGN_OR_RETURN(bool empty, Empty(set, kEmptinessDepth + 1));
+  if (empty) return true;
   const size_t keys = set.named.size();
   if (set.min > 0 || !set.some.empty()) {
     GM_RETURN_IF_ERROR(algebra_.Step(4 + 2 * keys + 2 * set.some.size() * (keys + 1)));
