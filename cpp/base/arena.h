@@ -41,17 +41,17 @@ class BumpArena {
   size_t bytes() const { return bytes_; }
 
  private:
-  // The first blocks' size. Later ones are an eighth of what there is, up to a huge page.
-  static constexpr size_t kBlock = size_t{1} << 16;
-  struct Free {
-    void operator()(std::byte* block) const { std::free(block); }
-  };
+  // The first blocks' size. Later ones are an eighth of what there is, up to kLastBlock. All on
+  // small pages: a large one, touched first, is cleared at once, and on virtual machines its memory
+  // must be found, up to 10 ms in the midst of one mask. Arenas are filled from end to end, so that
+  // they gain little from large pages, other than arrays that are read all over.
+  static constexpr size_t kBlock = size_t{1} << 16, kLastBlock = size_t{1} << 21;
 
   void* AllocateBytes(size_t size, size_t align) {
     size_t start = (used_ + align - 1) & ~(align - 1);
     if (blocks_.empty() || start + size > capacity_) {
-      capacity_ = std::max(std::clamp(std::bit_floor(bytes_ / 8 + 1), kBlock, kHugePage), size);
-      blocks_.emplace_back(static_cast<std::byte*>(AllocateTable(capacity_)));
+      capacity_ = std::max(std::clamp(std::bit_floor(bytes_ / 8 + 1), kBlock, kLastBlock), size);
+      blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(capacity_));
       bytes_ += capacity_;
       start = 0;
     }
@@ -59,7 +59,7 @@ class BumpArena {
     return blocks_.back().get() + start;
   }
 
-  std::vector<std::unique_ptr<std::byte[], Free>> blocks_;
+  std::vector<std::unique_ptr<std::byte[]>> blocks_;
   size_t used_ = 0, capacity_ = 0, bytes_ = 0;
 };
 
