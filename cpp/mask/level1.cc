@@ -194,7 +194,10 @@ bool MaskCache::TakeSlice(TermId state, Draft* draft) {
   Slice* slice = SliceFor(loop->x);
   if (slice == nullptr) return false;
   draft->slice = slice->UpTo(UINT64_MAX);
-  WalkOthers(state, *slice, draft);
+  if (loop->excluding || !FromSearch(state, loop->part, *slice, draft)) {
+    WalkOthers(state, *slice, draft);
+  }
+  if (draft->made != nullptr) return true;
   draft->others_reach = draft->deepest;
   // After any token of X's, what the loop needs completes it.
   const uint64_t after = terms_.term(loop->part).min_length;

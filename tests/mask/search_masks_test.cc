@@ -1,0 +1,126 @@
+// Masks in the midst of searches, which are taken from those of the searches themselves.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "mask/mask_world.h"
+
+namespace grammask::internal {
+namespace {
+
+// Tokens of letters that the patterns below want, and so few others that a slice is worth it: with
+// quotes and escapes, whole and cut, after what a match may end or begin with.
+std::vector<std::string> Tokens() {
+  std::vector<std::string> tokens =
+      ManyTokens({"\xC3\xA9", "a\xC3", "\xE6\x97\xA5", "\xF0\x9F", "\x97\xA5"}, 7,
+                 "aaabbc12-\xC3\xA9", 6000, 9);
+  std::vector<std::string> others =
+      ManyTokens({"\\u0061", "\\u006", "b\\u0061b\",", "\\n", "ab\\", "\xC3\xA9\"", "1-2\"]",
+                  "aab\\\"b\"", "\",\n  ab", "\"]", "abab\"", "ab\"x", "\\u00e9"},
+                 8, "aab1\"\\-u0", 120, 7);
+  tokens.insert(tokens.end(), others.begin(), others.end());
+  std::ranges::sort(tokens);
+  tokens.erase(std::ranges::unique(tokens).begin(), tokens.end());
+  return tokens;
+}
+
+struct Maker {
+  GrammarBuilder& b;
+  bool json;
+  NodeId Of(const CodePointSet& set) { return json ? b.JsonClass(set) : b.Class(set); }
+  NodeId Any() {
+    return b.Star(Of(json ? CodePointSet::All() : CodePointSet::All().Minus({{'"', '"'}})));
+  }
+  NodeId Text(std::string_view text) { return json ? b.JsonText(text) : b.Bytes(text); }
+  NodeId With(NodeId what) { return b.Sequence({Any(), what, Any()}); }
+  NodeId Digit() { return Of({{'0', '9'}}); }
+};
+using Make = NodeId (*)(Maker);
+
+constexpr Make kSearches[] = {
+    [](Maker m) { return m.With(m.Text("ab")); },
+    [](Maker m) { return m.With(m.Text("abab")); },
+    // Must end so, and may so end at many places.
+    [](Maker m) { return m.b.Sequence({m.Any(), m.Text("ab")}); },
+    [](Maker m) { return m.b.Sequence({m.Any(), m.Text("a"), m.b.Optional(m.Text("b"))}); },
+    [](Maker m) {
+      return m.With(
+          m.b.Sequence({m.Digit(), m.Digit(), m.Text("-"), m.b.Repeat(m.Digit(), 1, kUnbounded)}));
+    },
+    // Nothing ends a match that has begun.
+    [](Maker m) { return m.b.Sequence({m.Any(), m.Text("a"), m.Any(), m.Text("b"), m.Any()}); },
+    [](Maker m) { return m.b.And({m.With(m.Text("ab")), m.With(m.Text("ba"))}); },
+    [](Maker m) { return m.b.Choice({m.With(m.Text("ab1")), m.With(m.Text("1-"))}); },
+    [](Maker m) { return m.b.Choice({m.With(m.Text("ab")), m.Text("1")}); },
+    [](Maker m) { return m.With(m.Of({{0xE9, 0xE9}})); },
+    // Some character must not occur at all.
+    [](Maker m) {
+      const NodeId plain = m.b.Star(m.Of(CodePointSet::All().Minus({{'"', '"'}, {'c', 'c'}})));
+      return m.b.Sequence({plain, m.Text("ab"), plain});
+    },
+    [](Maker m) { return m.With(m.b.Repeat(m.Of({{'a', 'b'}}), 5, 5)); },
+};
+
+constexpr Make kRests[] = {
+    [](Maker m) { return m.b.Bytes("\""); },
+    [](Maker m) { return m.b.Empty(); },
+    // Begins as what is in front of it goes on.
+    [](Maker m) { return m.b.Sequence({m.b.Star(m.b.Bytes("b")), m.b.Bytes("\"")}); },
+};
+
+TEST(SearchMasks, AtEveryPlace) {
+  const auto vocab = MakeVocab(Tokens());
+  for (bool json : {true, false}) {
+    MaskWorld world(vocab);
+    for (size_t r = 0; r < std::size(kRests); ++r) {
+      for (size_t i = 0; i < std::size(kSearches); ++i) {
+        const SetId start = world.Start([&](GrammarBuilder& b) {
+          Maker m{b, json};
+          const RuleId item = b.AddRule("item");
+          b.SetBody(item, b.Sequence({kSearches[i](m), kRests[r](m)}));
+          return b.Sequence({b.Rule(item), b.Bytes("]")});
+        });
+        const std::string what = std::string(json ? "json" : "raw") + " search " +
+                                 std::to_string(i) + " rest " + std::to_string(r);
+        world.CheckAlong(start, "xa1-ab 12-1aab-b", what);
+        if (HasFatalFailure()) return;
+        world.CheckAlong(start, json ? "a\\u0061\\\\b\\u00e9" : "a\\b\xC3\xA9", what);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// The mask is the same object's where nothing may end, and has more where something may.
+TEST(SearchMasks, OnlyWhatMayEndIsAdded) {
+  const auto vocab = MakeVocab(Tokens());
+  MaskWorld world(vocab);
+  const SetId start = world.Start([&](GrammarBuilder& b) {
+    Maker m{b, true};
+    const RuleId item = b.AddRule("item");
+    b.SetBody(item, b.Sequence({m.b.Sequence({m.Any(), m.Text("12-")}), b.Bytes("\"")}));
+    return b.Sequence({b.Rule(item), b.Bytes("]")});
+  });
+  auto mask_after = [&](std::string_view text) {
+    SetId set = start;
+    for (char c : text) set = world.sets().Step(set, static_cast<uint8_t>(c));
+    const auto items = world.sets().Body(set).items;
+    EXPECT_EQ(items.size(), 1u);
+    return world.masks().OfState(items[0].term);
+  };
+  const Level1 search = mask_after("x"), begun = mask_after("1"), nearly = mask_after("12");
+  ASSERT_NE(search.slice, nullptr) << "the vocabulary has too many other tokens for a slice";
+  EXPECT_EQ(begun.slice, search.slice);
+  EXPECT_EQ(begun.accepted.bitmap, search.accepted.bitmap);
+  EXPECT_EQ(begun.residual, search.residual);
+  const auto& entries = nearly.residual->entries;
+  EXPECT_GT(entries.size(), search.residual->entries.size());
+  for (const uint64_t entry : search.residual->entries) {
+    EXPECT_TRUE(std::ranges::count(entries, entry) == 1);
+  }
+}
+
+}  // namespace
+}  // namespace grammask::internal
