@@ -143,7 +143,7 @@ class TermBuilder {
                                    "simpler ones, or raise "
                                    "the limit");
         }
-        for (NodeId c : g_.node(id).children) todo.push_back(c);
+        for (NodeId c : stored_.View(id).children) todo.push_back(c);
       }
     }
     return ResourceExhausted("an intersection takes more than limits.max_regular_states states");
@@ -210,7 +210,7 @@ class TermBuilder {
       }
       if (todo.size() > before) continue;
       todo.pop_back();
-      if (at(top).term == kUnset) at(top).term = Make(g_.node(top)).value;
+      if (at(top).term == kUnset) at(top).term = Make(stored_.View(top)).value;
     }
   }
 
@@ -275,7 +275,7 @@ class TermBuilder {
   void MakeChoice(const NodeView& v, absl::InlinedVector<TermId, 16>* parts) {
     std::vector<std::string_view> words[2];
     for (NodeId c : v.children) {
-      const NodeView child = g_.node(c);
+      const NodeView child = stored_.View(c);
       if (child.kind == NodeKind::kBytes || child.kind == NodeKind::kJsonText) {
         words[child.kind == NodeKind::kJsonText].push_back(child.text);
       } else {
@@ -329,9 +329,11 @@ class TermBuilder {
   void BuildRegular(NodeId id) {
     const StoredNode& stored = stored_.stored(id);
     if (stored.kind == NodeKind::kStandard) return BuildStandard(id);
+    const bool list = stored.kind == NodeKind::kSequence || stored.kind == NodeKind::kChoice;
+    if (list && stored.regular) return BuildList(id, stored);
     for (NodeId c : stored_.Children(id)) at(c).uses = at(c).uses == 0 ? 1 : 2;
     if (!stored.regular && stored.kind != NodeKind::kTokens) {
-      if (stored.kind == NodeKind::kMembers && TooFewValues(g_.node(id))) {
+      if (stored.kind == NodeKind::kMembers && TooFewValues(stored_.View(id))) {
         at(id).term = TermStore::Nothing().value;
       } else {
         open_.push_back(id);
@@ -348,7 +350,33 @@ class TermBuilder {
                      : LengthOf(id);
       return;
     }
-    n.term = Make(g_.node(id)).value;
+    n.term = Make(stored_.View(id)).value;
+    n.length = s_.term(TermId(n.term)).min_length;
+  }
+
+  // The same for a regular sequence or choice, with one look at each child.
+  void BuildList(NodeId id, const StoredNode& stored) {
+    Node& n = at(id);
+    uint64_t sum = 0, least = kMaxLength;
+    bool finite = true;
+    for (NodeId c : std::span(static_cast<const NodeId*>(stored.data), stored.size)) {
+      Node& child = at(c);
+      child.uses = child.uses == 0 ? 1 : 2;
+      n.size = std::min(n.size + child.size, kUnset / 2);
+      n.wide_class |= child.wide_class;
+      n.wide_loop |= child.wide_loop;
+      finite &= child.length < kMaxLength;
+      sum = Add(sum, child.length);
+      least = std::min(least, child.length);
+    }
+    n.measured = true;
+    const bool choice = stored.kind == NodeKind::kChoice;
+    n.deferred = finite && (!choice || stored.size < WordTable::kFewest);
+    if (n.deferred) {
+      n.length = choice ? least : sum;
+      return;
+    }
+    n.term = Make(stored_.View(id)).value;
     n.length = s_.term(TermId(n.term)).min_length;
   }
 
@@ -382,17 +410,11 @@ class TermBuilder {
       case NodeKind::kBytes:
       case NodeKind::kJsonText:
         return node.size > 1;
-      case NodeKind::kChoice:
-        if (node.size >= WordTable::kFewest) return false;
-        break;
-      case NodeKind::kSequence:
       case NodeKind::kRepeat:
-        break;
-      default:
+        return at(static_cast<const RepeatData*>(node.data)->child).length < kMaxLength;
+      default:  // sequences and choices: BuildList
         return false;
     }
-    return std::ranges::all_of(stored_.Children(id),
-                               [&](NodeId c) { return at(c).length < kMaxLength; });
   }
 
   // Whether a list of distinct members has no text, as they have too few values.
@@ -422,9 +444,9 @@ class TermBuilder {
         return Times(at(repeat.child).length, static_cast<uint64_t>(repeat.min));
       }
       case NodeKind::kMembers:
-        return MembersLength(g_.node(id));
+        return MembersLength(stored_.View(id));
       case NodeKind::kRecord:
-        return RecordLength(g_.node(id));
+        return RecordLength(stored_.View(id));
       default:
         return kMaxLength;  // regular ones have theirs already
     }
@@ -554,7 +576,7 @@ class TermBuilder {
     std::vector<bool> settled(nodes_.size());
     for (uint32_t r = 0; r < rules_.size(); ++r) bodies[g_.rule_body(RuleId(r)).value].push_back(r);
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
-      const NodeView v = g_.node(NodeId(i));
+      const NodeView v = stored_.View(NodeId(i));
       if (nodes_[i].term == kUnset) {
         if (v.kind == NodeKind::kRule) rule_users[v.rule.value].push_back(i);
         for (NodeId c : v.children) users[c.value].push_back(i);
@@ -666,7 +688,7 @@ class TermBuilder {
 
   void Build(NodeId id) {
     Measure(id);
-    at(id).term = Make(g_.node(id)).value;
+    at(id).term = Make(stored_.View(id)).value;
   }
 
   // `below`: the nodes of its body, children first, that had no term when it was entered.
@@ -756,7 +778,7 @@ class TermBuilder {
         }
         case NodeKind::kRecord:
           if (NodeId(i) != g_.rule_body(rule)) return false;  // the last step
-          WriteRecord(g_.node(NodeId(i)), [&](NodeId child) {
+          WriteRecord(stored_.View(NodeId(i)), [&](NodeId child) {
             const Node& c = at(child);
             const bool local = c.term == kUnset && c.program == rule.value + 1;
             return local ? c.step | kLocalTerm : ChildTerm(child).value;
@@ -866,9 +888,19 @@ class TermBuilder {
   // those of recursive_group.h.
   std::string Describe(const std::vector<uint32_t>& component,
                        const std::vector<uint32_t>& cyclic) {
-    std::string out;
-    out.reserve(64 * (cyclic.size() + component.size() + 1));
-    auto put = [&](uint64_t v) { out.append(reinterpret_cast<const char*>(&v), sizeof v); };
+    // As many words as there can be; where there are members, uses come on top.
+    size_t words = 2 + component.size();
+    for (uint32_t i : cyclic) {
+      const StoredNode& node = stored_.stored(NodeId(i));
+      const bool members = node.kind == NodeKind::kMembers;
+      words += 5 + (members ? node.size : 0) + stored_.Children(NodeId(i)).size();
+    }
+    std::string out(words * sizeof(uint64_t), '\0');
+    char* end = out.data();
+    auto put = [&](uint64_t v) {
+      std::memcpy(end, &v, sizeof v);
+      end += sizeof v;
+    };
     auto reference = [&](NodeId id) {
       if (at(id).in_cycle) {
         put(uint64_t{at(id).step} << 1);
@@ -883,22 +915,26 @@ class TermBuilder {
     }
     for (uint32_t r : component) reference(g_.rule_body(RuleId(r)));
     for (uint32_t i : cyclic) {
-      const NodeView v = g_.node(NodeId(i));
-      put(static_cast<uint64_t>(v.kind));
-      put(v.children.size());
-      if (v.kind == NodeKind::kRepeat) {
-        put(static_cast<uint64_t>(v.min));
-        put(static_cast<uint64_t>(v.max));
-      } else if (v.kind == NodeKind::kMembers) {
-        put(static_cast<uint64_t>(v.members.min()));
-        put(static_cast<uint64_t>(v.members.max()));
-        put(v.members.conditions());
-        for (uint32_t use : v.members.uses()) put(use);
-      } else if (v.kind == NodeKind::kRule) {
-        put(rules_[v.rule.value].position);
+      const StoredNode& node = stored_.stored(NodeId(i));
+      const std::span<const NodeId> children = stored_.Children(NodeId(i));
+      put(static_cast<uint64_t>(node.kind));
+      put(children.size());
+      if (node.kind == NodeKind::kRepeat) {
+        const auto& repeat = *static_cast<const RepeatData*>(node.data);
+        put(static_cast<uint64_t>(repeat.min));
+        put(static_cast<uint64_t>(repeat.max));
+      } else if (node.kind == NodeKind::kMembers) {
+        const MembersView members = stored_.View(NodeId(i)).members;
+        put(static_cast<uint64_t>(members.min()));
+        put(static_cast<uint64_t>(members.max()));
+        put(members.conditions());
+        for (uint32_t use : members.uses()) put(use);
+      } else if (node.kind == NodeKind::kRule) {
+        put(rules_[node.size].position);
       }
-      for (NodeId c : v.children) reference(c);
+      for (NodeId c : children) reference(c);
     }
+    out.resize(static_cast<size_t>(end - out.data()));
     return out;
   }
 

@@ -99,11 +99,12 @@ std::optional<size_t> FindInvalidUtf8(std::string_view text) {
   size_t pos = 0;
   while (pos < text.size()) {
     if (ByteAt(text, pos) < 0x80) {
-      uint64_t word;
-      while (pos + sizeof word <= text.size()) {
-        std::memcpy(&word, text.data() + pos, sizeof word);
-        if ((word & 0x8080808080808080u) != 0) break;
-        pos += sizeof word;
+      // Mostly all of it, so four words for one question.
+      uint64_t words[4];
+      while (pos + sizeof words <= text.size()) {
+        std::memcpy(words, text.data() + pos, sizeof words);
+        if (((words[0] | words[1] | words[2] | words[3]) & 0x8080808080808080u) != 0) break;
+        pos += sizeof words;
       }
       while (pos < text.size() && ByteAt(text, pos) < 0x80) ++pos;
       continue;

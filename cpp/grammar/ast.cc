@@ -8,12 +8,15 @@
 #include "grammar/ast.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <initializer_list>
+#include <optional>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "base/check.h"
+#include "base/hash_slots.h"
+#include "base/mix.h"
 #include "base/utf8.h"
 #include "grammar/node_store.h"
 #include "grammar/record.h"
@@ -28,16 +31,21 @@ struct RuleData {
   bool has_body = false;
 };
 
-bool IsNameChar(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
+constexpr std::array<bool, 256> kNameCharacters = [] {
+  std::array<bool, 256> set{};
+  for (char c = 'a'; c <= 'z'; ++c) set[static_cast<uint8_t>(c)] = true;
+  for (char c = 'A'; c <= 'Z'; ++c) set[static_cast<uint8_t>(c)] = true;
+  for (char c = '0'; c <= '9'; ++c) set[static_cast<uint8_t>(c)] = true;
+  set['_'] = true;
+  return set;
+}();
 
 std::string FitName(std::string_view name) {
   if (name.empty()) return "rule";
-  std::string fit(name[0] >= '0' && name[0] <= '9' ? 1 : 0, '_');
-  fit += name;
+  std::string fit(name);
+  if (name[0] >= '0' && name[0] <= '9') fit.insert(fit.begin(), '_');
   for (char& c : fit) {
-    if (!IsNameChar(c)) c = '_';
+    if (!kNameCharacters[static_cast<uint8_t>(c)]) c = '_';
   }
   return fit;
 }
@@ -79,9 +87,15 @@ size_t Grammar::memory_bytes() const {
 struct GrammarBuilder::Impl {
   explicit Impl(const Limits& limits) : nodes(limits) {}
 
+  // The rule of this name; where there is none, `place` is for names.Put().
+  std::optional<uint32_t> Named(std::string_view name, uint32_t hash, size_t* place) const {
+    return names.Find(hash, [&](uint32_t rule) { return rules[rule].name == name; }, place);
+  }
+
   Simplifier nodes;
   std::vector<RuleData> rules;
-  absl::flat_hash_map<std::string, uint32_t> names;  // name taken -> next number to append to it
+  HashSlots names{32};
+  std::vector<uint32_t> next_number;  // by rule: to append to its name
 };
 
 // ---- The public face ----
@@ -152,19 +166,22 @@ NodeView GrammarBuilder::node(NodeId id) const { return impl_->nodes.view(id); }
 
 RuleId GrammarBuilder::AddRule(std::string_view name) {
   std::string fit = FitName(name);
-  auto [entry, is_new] = impl_->names.try_emplace(fit, 1);
-  while (!is_new) {
-    std::string numbered = fit;
-    numbered += '_';
-    AppendNumber(entry->second++, &numbered);
-    if (impl_->names.try_emplace(numbered, 1).second) {
-      fit = std::move(numbered);
-      break;
-    }
-    entry = impl_->names.find(fit);
+  uint32_t hash = HashText(fit);
+  size_t place = 0;
+  if (const auto taken = impl_->Named(fit, hash, &place)) {
+    const size_t length = fit.size();
+    do {
+      fit.resize(length);
+      fit += '_';
+      AppendNumber(impl_->next_number[*taken]++, &fit);
+      hash = HashText(fit);
+    } while (impl_->Named(fit, hash, &place).has_value());
   }
+  const RuleId rule(static_cast<uint32_t>(impl_->rules.size()));
+  impl_->names.Put(place, hash, rule.value);
   impl_->rules.push_back({std::move(fit), NodeId(), false});
-  return RuleId(static_cast<uint32_t>(impl_->rules.size() - 1));
+  impl_->next_number.push_back(1);
+  return rule;
 }
 
 void GrammarBuilder::SetBody(RuleId rule, NodeId body) {

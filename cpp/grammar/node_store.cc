@@ -20,7 +20,6 @@ namespace {
 
 constexpr size_t kFirstBlockWords = 512;
 constexpr size_t kLargestBlockWords = size_t{1} << 17;
-constexpr size_t kFirstSlots = 256;
 
 template <class T>
 const T& DataAs(const StoredNode& node) {
@@ -126,14 +125,13 @@ bool SameNode(const StoredNode& x, const StoredNode& y) {
          (!HasFields(x.kind) || FieldsOf(x) == FieldsOf(y));
 }
 
-uint32_t HashNode(const StoredNode& node) {
-  uint64_t h = Mix(MixSeed(), static_cast<uint64_t>(node.kind) << 32 | node.size);
+// What goes into the hash beside kind and size, where that is not plain contents.
+uint64_t MixOther(uint64_t h, const StoredNode& node) {
   if (HasFields(node.kind)) {
     SmallFields f = FieldsOf(node);
     h = Mix(Mix(Mix(h, f.a), f.b), f.c);
   }
-  h = MixBytes(h, Contents(node));
-  return static_cast<uint32_t>(h ^ (h >> 32));
+  return MixBytes(h, Contents(node));
 }
 
 }  // namespace
@@ -327,6 +325,16 @@ NodeId NodeStorage::AppendMapped(const StoredNode& node, std::span<const NodeId>
       nodes_.push_back({node.kind, node.regular, node.size, to});
       return id;
     }
+    case NodeKind::kBytes:
+    case NodeKind::kJsonText:
+      return AppendContents(node, node.size);
+    case NodeKind::kRepeat: {
+      auto* to = static_cast<RepeatData*>(arena_.Allocate(sizeof(RepeatData)));
+      *to = DataAs<RepeatData>(node);
+      to->child = node_map[to->child.value];
+      nodes_.push_back({node.kind, node.regular, node.size, to});
+      return id;
+    }
     default:
       break;
   }
@@ -339,35 +347,33 @@ NodeId NodeStorage::AppendMapped(const StoredNode& node, std::span<const NodeId>
   return id;
 }
 
-NodeStore::NodeStore() : slots_(kFirstSlots, 0) {
-  storage_.Reserve(kFirstSlots / 2, 0);
-  hashes_.reserve(kFirstSlots / 2);
-}
+NodeStore::NodeStore() : seed_(MixSeed()) { storage_.Reserve(kFirstNodes, 0); }
 
 NodeId NodeStore::Intern(const StoredNode& node) {
-  uint32_t hash = HashNode(node);
-  size_t mask = slots_.size() - 1;
-  size_t slot = hash & mask;
-  while (slots_[slot] != 0) {
-    NodeId id(slots_[slot] - 1);
-    if (hashes_[id.value] == hash && SameNode(storage_.stored(id), node)) return id;
-    slot = (slot + 1) & mask;
+  const uint64_t h = Mix(seed_, static_cast<uint64_t>(node.kind) << 32 | node.size);
+  auto fold = [](uint64_t hash) { return static_cast<uint32_t>(hash ^ (hash >> 32)); };
+  size_t place = 0;
+  const uint8_t unit = kUnitBytes[static_cast<size_t>(node.kind)];
+  if (unit != 0 && unit != kElsewhere && node.size != 0) {
+    // Nearly all nodes: lists of children, and texts.
+    const size_t bytes = node.size * size_t{unit};
+    const uint32_t hash = fold(MixBytes(h, RawBytes(node.data, bytes)));
+    auto same = [&](uint32_t id) {
+      const StoredNode& other = storage_.stored(NodeId(id));
+      return other.kind == node.kind && other.size == node.size &&
+             std::memcmp(other.data, node.data, bytes) == 0;
+    };
+    if (const auto known = ids_.Find(hash, same, &place)) return NodeId(*known);
+    const NodeId id = storage_.AppendContents(node, bytes);
+    ids_.Put(place, hash, id.value);
+    return id;
   }
-  NodeId id = storage_.Append(node);
-  hashes_.push_back(hash);
-  slots_[slot] = id.value + 1;
-  if (hashes_.size() * 2 > slots_.size()) Grow();
+  const uint32_t hash = fold(MixOther(h, node));
+  auto same = [&](uint32_t id) { return SameNode(storage_.stored(NodeId(id)), node); };
+  if (const auto known = ids_.Find(hash, same, &place)) return NodeId(*known);
+  const NodeId id = storage_.Append(node);
+  ids_.Put(place, hash, id.value);
   return id;
-}
-
-void NodeStore::Grow() {
-  slots_.assign(slots_.size() * 2, 0);
-  size_t mask = slots_.size() - 1;
-  for (size_t id = 0; id < hashes_.size(); ++id) {
-    size_t slot = hashes_[id] & mask;
-    while (slots_[slot] != 0) slot = (slot + 1) & mask;
-    slots_[slot] = static_cast<uint32_t>(id + 1);
-  }
 }
 
 }  // namespace grammask::internal

@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "base/hash_slots.h"
 #include "grammar/ast.h"
 
 namespace grammask::internal {
@@ -72,6 +74,12 @@ class NodeStorage {
 
   // Appends a node; copies what it points to. No hash-consing.
   NodeId Append(const StoredNode& node);
+  // The same for a node that is all told by its `bytes` of contents.
+  NodeId AppendContents(const StoredNode& node, size_t bytes) {
+    nodes_.push_back(node);
+    nodes_.back().data = std::memcpy(arena_.Allocate(bytes), node.data, bytes);
+    return NodeId(static_cast<uint32_t>(nodes_.size() - 1));
+  }
   // As Append, with child and rule ids replaced.
   NodeId AppendMapped(const StoredNode& node, std::span<const NodeId> node_map,
                       std::span<const RuleId> rule_map);
@@ -117,11 +125,11 @@ class NodeStore {
   const NodeStorage& storage() const { return storage_; }
 
  private:
-  void Grow();
-
   NodeStorage storage_;
-  std::vector<uint32_t> hashes_;  // by node
-  std::vector<uint32_t> slots_;   // open addressing; node id + 1, or 0 where free
+  HashSlots ids_{kFirstNodes};
+  uint64_t seed_;  // of hashes
+
+  static constexpr size_t kFirstNodes = 128;
 };
 
 }  // namespace grammask::internal

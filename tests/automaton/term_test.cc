@@ -40,6 +40,26 @@ TermId Class(TermStore* s, uint8_t lo, uint8_t hi) { return s->ByteClass(ByteSet
 
 // ---- dump tables ----
 
+TEST(Literals, ShortestSpellingsInJson) {
+  // What each character takes, wherever it stands among others.
+  const std::vector<std::pair<char, uint64_t>> characters = {
+      {'"', 2}, {'\\', 2}, {'\n', 2}, {'\b', 2}, {'\x01', 6}, {'\x1F', 6}, {'\0', 6},
+      {' ', 1}, {'!', 1},  {'[', 1},  {']', 1},  {'\x7F', 1}, {'\xA2', 1}, {'\xFF', 1}};
+  for (size_t size = 1; size <= 20; ++size) {
+    for (size_t at = 0; at < size; ++at) {
+      for (const auto& [c, length] : characters) {
+        std::string text(size, 'a');
+        text[at] = c;
+        EXPECT_EQ(TermStore::ShortestSpelling(text, true), size - 1 + length);
+        EXPECT_EQ(TermStore::ShortestSpelling(text, false), size);
+        text[0] = '"';
+        const uint64_t both = at == 0 ? size + 1 : size + length;
+        EXPECT_EQ(TermStore::ShortestSpelling(text, true), both) << size << " " << at;
+      }
+    }
+  }
+}
+
 TEST(Term, SimplifiesToOneForm) {
   TermStore s({}, kSmallCount);
   const TermId a = Bytes(&s, "a"), b = Bytes(&s, "b"), digit = Class(&s, '0', '9');

@@ -316,6 +316,15 @@ TEST(JsonDocument, FindsEqualSubtrees) {
 }
 
 // Larger objects are looked up by hash, and all are seen to repeat a key.
+TEST(JsonDocument, RepeatedKeysCountInEqualityAsTheyEnd) {
+  JsonDocument d =
+      JsonDocument::Parse(R"([{"a":1,"b":2,"a":[3]},{"a":[3],"b":2},{"a":1,"b":2}])", {}).value();
+  auto elements = d.elements(d.root());
+  EXPECT_EQ(d.representative(elements[0]), d.representative(elements[1]));
+  EXPECT_NE(d.representative(elements[0]), d.representative(elements[2]));
+  EXPECT_EQ(d.parent(*d.Find(elements[0], "a")), elements[0]);
+}
+
 TEST(JsonDocument, RepeatedKeysInObjectsOfAnySize) {
   for (size_t n = 1; n < 60; ++n) {
     std::string object;

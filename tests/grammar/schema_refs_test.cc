@@ -210,6 +210,16 @@ TEST(JsonDocument, FurtherTextsMoveNothing) {
 
 // ---- Pointers ----
 
+TEST(References, EqualPointersOfTwoResources) {
+  Judges(R"({"$defs":{"a":{"type":"null"},
+                      "r":{"$id":"http://e.x/r","$defs":{"a":{"type":"integer"}},
+                           "properties":{"x":{"$ref":"#/$defs/a"},"y":{"$ref":"#/$defs/a"}}}},
+             "properties":{"x":{"$ref":"#/$defs/a"},"y":{"$ref":"#/$defs/a"},
+                           "z":{"$ref":"#/$defs/r"}}})",
+         {}, {R"({"x":null,"y":null,"z":{"x":1,"y":2}})"},
+         {R"({"x":1})", R"({"x":null,"y":1})", R"({"z":{"x":null}})", R"({"z":{"x":1,"y":null}})"});
+}
+
 TEST(References, PointersAreDecodedOnce) {
   Judges(R"({"$ref":"#/$defs/a%25b","$defs":{"a%b":{"type":"null"},"a%25b":false}})", {}, {"null"},
          {"1"});

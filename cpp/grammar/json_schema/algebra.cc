@@ -119,7 +119,7 @@ template StatusOr<std::vector<ObjectSet>> Algebra::ComplementAll(const std::vect
 template Status Algebra::Add(std::vector<ArraySet>*, ArraySet);
 template Status Algebra::Add(std::vector<ObjectSet>*, ObjectSet);
 
-StatusOr<ValueSet> Algebra::Intersect(const ValueSet& a, const ValueSet& b) {
+StatusOr<ValueSet> Algebra::IntersectOthers(const ValueSet& a, const ValueSet& b) {
   ValueSet out;
   out.null = a.null && b.null;
   out.false_value = a.false_value && b.false_value;
@@ -127,9 +127,34 @@ StatusOr<ValueSet> Algebra::Intersect(const ValueSet& a, const ValueSet& b) {
   GM_ASSIGN_OR_RETURN(out.numbers, MeetAll(a.numbers, b.numbers));
   GM_ASSIGN_OR_RETURN(out.strings, MeetAll(a.strings, b.strings));
   GM_ASSIGN_OR_RETURN(out.arrays, MeetAll(a.arrays, b.arrays));
-  GM_ASSIGN_OR_RETURN(out.objects, MeetAll(a.objects, b.objects));
   out.widened = a.widened | b.widened;
   return out;
+}
+
+StatusOr<ValueSet> Algebra::Intersect(const ValueSet& a, const ValueSet& b) {
+  StatusOr<ValueSet> out = IntersectOthers(a, b);
+  GM_RETURN_IF_ERROR(out.status());
+  GM_ASSIGN_OR_RETURN(out->objects, MeetAll(a.objects, b.objects));
+  return out;
+}
+
+template <class T>
+Status Algebra::NarrowAll(std::vector<T>* a, const std::vector<T>& b) {
+  if (HoldsAll(b)) return {};
+  GM_ASSIGN_OR_RETURN(*a, MeetAll(*a, b));
+  return {};
+}
+
+StatusOr<ValueSet> Algebra::Narrow(ValueSet a, const ValueSet& b) {
+  a.null &= b.null;
+  a.false_value &= b.false_value;
+  a.true_value &= b.true_value;
+  GM_RETURN_IF_ERROR(NarrowAll(&a.numbers, b.numbers));
+  GM_RETURN_IF_ERROR(NarrowAll(&a.strings, b.strings));
+  GM_RETURN_IF_ERROR(NarrowAll(&a.arrays, b.arrays));
+  GM_RETURN_IF_ERROR(NarrowAll(&a.objects, b.objects));
+  a.widened |= b.widened;
+  return a;
 }
 
 Status Algebra::Unite(ValueSet* into, const ValueSet& other) {

@@ -29,6 +29,10 @@ class Algebra {
         steps_end_(limits.max_schema_steps) {}
 
   StatusOr<ValueSet> Intersect(const ValueSet& a, const ValueSet& b);
+  // The same without objects.
+  StatusOr<ValueSet> IntersectOthers(const ValueSet& a, const ValueSet& b);
+  // The same as Intersect, of a set that is needed no more.
+  StatusOr<ValueSet> Narrow(ValueSet a, const ValueSet& b);
   Status Unite(ValueSet* into, const ValueSet& other);
   StatusOr<ValueSet> Complement(const ValueSet& set);
 
@@ -41,6 +45,8 @@ class Algebra {
   // Unions of cases of one type.
   template <class T>
   StatusOr<std::vector<T>> MeetAll(const std::vector<T>& a, const std::vector<T>& b);
+  template <class T>
+  Status NarrowAll(std::vector<T>* a, const std::vector<T>& b);
   template <class T>
   StatusOr<std::vector<T>> ComplementAll(const std::vector<T>& cases);
   // Adds one case, leaving out what another plainly contains.

@@ -4,7 +4,8 @@
 // into the flat arrays when their container closes, so `[1,{"a":2}]` becomes the nodes 1, 2,
 // {"a":2}, [..] with each list of children in one run. On closing, a container is also looked up by
 // its kind and its children's representatives, which finds equal subtrees bottom up without ever
-// comparing more than one level. Linear in the text, on average.
+// comparing more than one level; scalars are hashed as they are read. Linear in the text, on
+// average.
 //
 // Source: RFC 8259. Tests: tests/grammar/json_schema_test.cc.
 #include "grammar/json_schema/json_document.h"
@@ -58,7 +59,16 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 class JsonParser {
  public:
   JsonParser(std::string_view source, const Limits& limits, JsonDocument* out)
-      : source_(source), limits_(limits), out_(out), text_(out->texts_.back()), first_of_(32) {}
+      : source_(source),
+        limits_(limits),
+        out_(out),
+        text_(out->texts_.back()),
+        first_of_(std::max<size_t>(16, source.size() / 64)) {
+    text_.members.reserve(source.size() / 24 + 1);
+    text_.elements.reserve(source.size() / 64 + 1);
+    open_.reserve(16);
+    children_.reserve(32);
+  }
 
   Status Run();
 
@@ -67,41 +77,49 @@ class JsonParser {
   struct Open {
     JsonKind kind;
     uint32_t offset;
-    size_t children;  // where its children begin on the side stack
+    size_t children;       // where its children begin on the side stack
+    std::string_view key;  // of itself, where it is a member
   };
-  // Shallow: containers below count as equal when their representatives are.
-  uint32_t HashOf(const Node& container) const;
+  // One that waits for its container to close.
+  struct Child {
+    JsonMember member;  // key empty in arrays
+    uint32_t hash;      // of the value: equal values have equal ones
+  };
   bool Same(const Node& x, const Node& y) const;
-  // The first container equal to that of this id.
-  uint32_t Representative(uint32_t id);
 
-  Status Error(size_t offset, std::string_view what) const {
-    return SourceError(source_, offset, what);
+  bool Fail(size_t offset, std::string_view what) {
+    error_ = SourceError(source_, offset, what);
+    return false;
+  }
+  bool AtSpace() const {
+    if (pos_ >= source_.size()) return false;
+    const char c = source_[pos_];
+    return c <= ' ' && (c == ' ' || c == '\n' || c == '\t' || c == '\r');
   }
   void SkipSpace() {
-    while (pos_ < source_.size() && (source_[pos_] == ' ' || source_[pos_] == '\n' ||
-                                     source_[pos_] == '\t' || source_[pos_] == '\r')) {
-      ++pos_;
-    }
+    while (AtSpace()) ++pos_;
   }
   bool Take(char c) {
     if (pos_ >= source_.size() || source_[pos_] != c) return false;
     ++pos_;
     return true;
   }
-  // False, and error_ says why, where there is no string; out of line where it has escapes.
+  // These are false, and error_ says why, where there is no such thing.
   bool ReadString(std::string_view* out);
-  bool ReadLongString(size_t start, std::string_view* out);
-  Status ReadEscape(std::string* out);
-  StatusOr<uint32_t> ReadHex4();
-  Status ReadNumber(Node* node);
-  Status ReadScalar();
-  Status ReadKey();
-  void AddNode(const Node& added);
+  bool ReadLongString(size_t start, std::string_view* out);  // out of line; any string
+  bool ReadEscape(std::string* out);
+  bool ReadHex4(uint32_t* value);
+  bool ReadNumber(std::string_view* out);
+  bool ReadScalar();
+  bool ReadKey();
+  bool Read();
+  Node& AddNode(JsonKind kind, size_t offset);
+  void AddChild(std::string_view key, uint32_t hash);
   void Close();
-  void DropRepeatedKeys(std::vector<JsonMember>* members, size_t begin);
+  size_t DropRepeatedKeys(Child* children, size_t count);
 
-  Status error_;  // of ReadString
+  const uint64_t seed_ = MixSeed();
+  Status error_;
   std::string_view source_;
   const Limits& limits_;
   JsonDocument* out_;
@@ -109,34 +127,11 @@ class JsonParser {
   int depth_ = 0;
   size_t pos_ = 0;
   std::vector<Open> open_;
-  std::vector<JsonMember> children_;  // of all open containers; keys empty in arrays
-  std::string_view key_;              // of the member whose value comes next
-  bool names_schema_ = false;         // the last key is one that may
-  HashSlots first_of_;                // containers that differ
+  std::vector<Child> children_;  // of all open containers
+  std::string_view key_;         // of the member whose value comes next
+  bool names_schema_ = false;    // the last key is one that may
+  HashSlots first_of_;           // containers that differ
 };
-
-uint32_t JsonParser::HashOf(const Node& n) const {
-  uint64_t h = Mix(MixSeed(), uint64_t{n.count} * 8 + static_cast<uint64_t>(n.kind));
-  auto mix = [&](JsonId child) {
-    const Node& c = out_->nodes_[child.value];
-    if (c.kind >= JsonKind::kArray) {
-      h = Mix(h, uint64_t{c.representative} << 8 | static_cast<uint64_t>(c.kind));
-    } else {
-      h = MixBytes(Mix(h, c.text.size() << 8 | static_cast<uint64_t>(c.kind)), c.text);
-    }
-  };
-  if (n.kind == JsonKind::kArray) {
-    const JsonId* elements = text_.elements.data() + n.first;
-    for (uint32_t i = 0; i < n.count; ++i) mix(elements[i]);
-  } else {
-    const JsonMember* members = text_.members.data() + n.first;
-    for (uint32_t i = 0; i < n.count; ++i) {
-      h = MixBytes(Mix(h, members[i].key.size()), members[i].key);
-      mix(members[i].value);
-    }
-  }
-  return static_cast<uint32_t>(h ^ h >> 32);
-}
 
 bool JsonParser::Same(const Node& x, const Node& y) const {
   if (x.kind != y.kind || x.count != y.count) return false;
@@ -158,29 +153,18 @@ bool JsonParser::Same(const Node& x, const Node& y) const {
   return true;
 }
 
-uint32_t JsonParser::Representative(uint32_t id) {
-  const Node& node = out_->nodes_[id];
-  const uint32_t hash = HashOf(node);
-  size_t place = 0;
-  const auto known =
-      first_of_.Find(hash, [&](uint32_t other) { return Same(out_->nodes_[other], node); }, &place);
-  if (known.has_value()) return *known;
-  first_of_.Put(place, hash, id);
-  return id;
-}
-
-StatusOr<uint32_t> JsonParser::ReadHex4() {
-  uint32_t value = 0;
+bool JsonParser::ReadHex4(uint32_t* value) {
+  *value = 0;
   for (int i = 0; i < 4; ++i) {
     int digit = pos_ < source_.size() ? HexDigit(source_[pos_]) : -1;
-    if (digit < 0) return Error(pos_, "invalid JSON: \\u needs four hexadecimal digits");
-    value = value * 16 + static_cast<uint32_t>(digit);
+    if (digit < 0) return Fail(pos_, "invalid JSON: \\u needs four hexadecimal digits");
+    *value = *value * 16 + static_cast<uint32_t>(digit);
     ++pos_;
   }
-  return value;
+  return true;
 }
 
-Status JsonParser::ReadEscape(std::string* out) {
+bool JsonParser::ReadEscape(std::string* out) {
   size_t start = pos_ - 1;  // of the backslash
   char c = pos_ < source_.size() ? source_[pos_++] : '\0';
   switch (c) {
@@ -188,41 +172,43 @@ Status JsonParser::ReadEscape(std::string* out) {
     case '\\':
     case '/':
       *out += c;
-      return {};
+      return true;
     case 'b':
       *out += '\b';
-      return {};
+      return true;
     case 'f':
       *out += '\f';
-      return {};
+      return true;
     case 'n':
       *out += '\n';
-      return {};
+      return true;
     case 'r':
       *out += '\r';
-      return {};
+      return true;
     case 't':
       *out += '\t';
-      return {};
+      return true;
     case 'u':
       break;
     default:
-      return Error(start, "invalid JSON: unknown escape in a string");
+      return Fail(start, "invalid JSON: unknown escape in a string");
   }
-  GM_ASSIGN_OR_RETURN(uint32_t unit, ReadHex4());
+  uint32_t unit = 0;
+  if (!ReadHex4(&unit)) return false;
   if (unit >= 0xD800 && unit < 0xDC00 && Take('\\')) {
-    if (!Take('u')) return Error(start, "invalid JSON: half of a surrogate pair in a string");
-    GM_ASSIGN_OR_RETURN(uint32_t low, ReadHex4());
+    uint32_t low = 0;
+    if (!Take('u')) return Fail(start, "invalid JSON: half of a surrogate pair in a string");
+    if (!ReadHex4(&low)) return false;
     if (low < 0xDC00 || low > 0xDFFF) {
-      return Error(start, "invalid JSON: half of a surrogate pair in a string");
+      return Fail(start, "invalid JSON: half of a surrogate pair in a string");
     }
     unit = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
   }
   if (unit >= 0xD800 && unit <= 0xDFFF) {
-    return Error(start, "invalid JSON: half of a surrogate pair in a string");
+    return Fail(start, "invalid JSON: half of a surrogate pair in a string");
   }
   AppendUtf8(unit, out);
-  return {};
+  return true;
 }
 
 // At the character after the opening quote. Most strings are keys and other words.
@@ -245,10 +231,6 @@ inline bool JsonParser::ReadString(std::string_view* out) {
 }
 
 bool JsonParser::ReadLongString(size_t start, std::string_view* out) {
-  auto fail = [&](Status error) {
-    error_ = std::move(error);
-    return false;
-  };
   std::string* decoded = nullptr;
   size_t run = pos_;  // of characters not yet copied
   for (;;) {
@@ -269,19 +251,18 @@ bool JsonParser::ReadLongString(size_t start, std::string_view* out) {
       if (special != 0) break;
     }
     if (pos_ >= source_.size()) {
-      return fail(Error(start - 1, "invalid JSON: this string has no closing quote"));
+      return Fail(start - 1, "invalid JSON: this string has no closing quote");
     }
     unsigned char c = static_cast<unsigned char>(source_[pos_]);
     if (c == '"') break;
     if (c < 0x20) {
-      return fail(
-          Error(pos_, "invalid JSON: control character in a string; write it as an escape"));
+      return Fail(pos_, "invalid JSON: control character in a string; write it as an escape");
     }
     ++pos_;
     if (c != '\\') continue;
     if (decoded == nullptr) decoded = &out_->decoded_.emplace_back();
     decoded->append(source_, run, pos_ - 1 - run);
-    if (Status status = ReadEscape(decoded); !status.ok()) return fail(std::move(status));
+    if (!ReadEscape(decoded)) return false;
     run = pos_;
   }
   std::string_view tail = source_.substr(run, pos_ - run);
@@ -291,7 +272,7 @@ bool JsonParser::ReadLongString(size_t start, std::string_view* out) {
   return true;
 }
 
-Status JsonParser::ReadNumber(Node* node) {
+bool JsonParser::ReadNumber(std::string_view* out) {
   size_t start = pos_;
   auto digits = [&] {
     size_t from = pos_;
@@ -299,128 +280,156 @@ Status JsonParser::ReadNumber(Node* node) {
     return pos_ > from;
   };
   Take('-');
-  if (!Take('0') && !digits()) return Error(start, "invalid JSON: a value was expected here");
-  if (Take('.') && !digits()) return Error(pos_, "invalid JSON: digits must follow the point");
+  if (!Take('0') && !digits()) return Fail(start, "invalid JSON: a value was expected here");
+  if (Take('.') && !digits()) return Fail(pos_, "invalid JSON: digits must follow the point");
   if (Take('e') || Take('E')) {
     if (!Take('+')) Take('-');
-    if (!digits()) return Error(pos_, "invalid JSON: digits must follow the exponent sign");
+    if (!digits()) return Fail(pos_, "invalid JSON: digits must follow the exponent sign");
   }
-  node->kind = JsonKind::kNumber;
-  node->text = source_.substr(start, pos_ - start);
-  return {};
+  *out = source_.substr(start, pos_ - start);
+  return true;
 }
 
-Status JsonParser::ReadScalar() {
-  Node node{};
-  node.offset = static_cast<uint32_t>(pos_);
-  auto word = [&](std::string_view w, JsonKind kind) {
+inline JsonParser::Node& JsonParser::AddNode(JsonKind kind, size_t offset) {
+  const auto id = static_cast<uint32_t>(out_->nodes_.size());
+  Node& node = out_->nodes_.emplace_back();
+  node.kind = kind;
+  node.parent = node.representative = id;
+  node.offset = static_cast<uint32_t>(offset);
+  node.end = static_cast<uint32_t>(pos_);
+  node.source = static_cast<uint32_t>(out_->texts_.size() - 1);
+  return node;
+}
+
+// Of the last node.
+inline void JsonParser::AddChild(std::string_view key, uint32_t hash) {
+  const JsonId id(static_cast<uint32_t>(out_->nodes_.size() - 1));
+  if (open_.empty()) {
+    text_.root = id;
+  } else {
+    children_.push_back({{key, id}, hash});
+  }
+}
+
+inline bool JsonParser::ReadScalar() {
+  const size_t start = pos_;
+  std::string_view text;
+  auto kind = JsonKind::kString;
+  auto word = [&](std::string_view w, JsonKind k) {
     if (source_.substr(pos_, w.size()) != w) return false;
     pos_ += w.size();
-    node.kind = kind;
+    kind = k;
     return true;
   };
   if (Take('"')) {
-    node.kind = JsonKind::kString;
-    if (!ReadString(&node.text)) return std::move(error_);
+    if (!ReadString(&text)) return false;
   } else if (!word("true", JsonKind::kTrue) && !word("false", JsonKind::kFalse) &&
              !word("null", JsonKind::kNull)) {
-    GM_RETURN_IF_ERROR(ReadNumber(&node));
+    kind = JsonKind::kNumber;
+    if (!ReadNumber(&text)) return false;
   }
-  if (names_schema_ && (node.kind == JsonKind::kString || node.kind == JsonKind::kTrue)) {
+  if (names_schema_ && (kind == JsonKind::kString || kind == JsonKind::kTrue)) {
     (open_.size() > 1 ? text_.identifiers : text_.root_identifiers) = true;
   }
-  AddNode(node);
-  return {};
+  AddNode(kind, start).text = text;
+  const uint64_t hash = MixBytes(Mix(seed_, text.size() << 8 | static_cast<uint64_t>(kind)), text);
+  AddChild(key_, static_cast<uint32_t>(hash));
+  return true;
 }
 
-Status JsonParser::ReadKey() {
+inline bool JsonParser::ReadKey() {
   SkipSpace();
   size_t start = pos_;
-  if (!Take('"')) {
-    return Error(start, "invalid JSON: a key in double quotes was expected here");
-  }
-  if (!ReadString(&key_)) return std::move(error_);
+  if (!Take('"')) return Fail(start, "invalid JSON: a key in double quotes was expected here");
+  if (!ReadString(&key_)) return false;
   const char first = key_.empty() ? '\0' : key_.front(), last = key_.empty() ? '\0' : key_.back();
   names_schema_ =
       (last == 'd' && (key_ == "$id" || key_ == "id")) || (last == 'r' && key_.ends_with("nchor"));
   text_.unevaluated |= first == 'u' && key_.starts_with("unevaluated");
   SkipSpace();
-  if (!Take(':')) return Error(pos_, "invalid JSON: ':' was expected after the key");
-  return {};
+  if (!Take(':')) return Fail(pos_, "invalid JSON: ':' was expected after the key");
+  return true;
 }
 
-void JsonParser::AddNode(const Node& added) {
-  uint32_t id = static_cast<uint32_t>(out_->nodes_.size());
-  Node& node = out_->nodes_.emplace_back(added);
-  node.end = static_cast<uint32_t>(pos_);
-  node.source = static_cast<uint32_t>(out_->texts_.size() - 1);
-  node.representative = id;
-  if (open_.empty()) {
-    text_.root = JsonId(id);
-    out_->nodes_[id].parent = id;
-  } else {
-    children_.push_back({key_, JsonId(id)});
-  }
-}
-
-// The members from `begin` on are those of the object that is the next node.
-void JsonParser::DropRepeatedKeys(std::vector<JsonMember>* members, size_t begin) {
-  size_t count = members->size() - begin;
-  JsonMember* m = members->data() + begin;
+// The children are those of the object that is the next node. Returns how many are left.
+size_t JsonParser::DropRepeatedKeys(Child* c, size_t count) {
   size_t kept = 0;
   if (count <= kSearchLimit) {
     for (size_t i = 0; i < count; ++i) {
+      const std::string_view key = c[i].member.key;
       size_t j = 0;
-      while (j < kept && m[j].key != m[i].key) ++j;
+      while (j < kept && (c[j].member.key.size() != key.size() || c[j].member.key != key)) ++j;
       if (j < kept) {
-        m[j].value = m[i].value;
+        c[j].member.value = c[i].member.value;
+        c[j].hash = c[i].hash;
       } else {
-        m[kept++] = m[i];
+        if (kept < i) c[kept] = c[i];
+        ++kept;
       }
     }
-  } else {
-    HashSlots places(count);
-    for (size_t i = 0; i < count; ++i) {
-      const uint32_t hash = HashText(m[i].key);
-      size_t place = 0;
-      const auto same =
-          places.Find(hash, [&](uint32_t other) { return m[other].key == m[i].key; }, &place);
-      if (same.has_value()) {
-        m[*same].value = m[i].value;
-      } else {
-        places.Put(place, hash, static_cast<uint32_t>(kept));
-        m[kept++] = m[i];
-      }
-    }
-    out_->key_places_.try_emplace(static_cast<uint32_t>(out_->nodes_.size()), std::move(places));
+    return kept;
   }
-  members->resize(begin + kept);
+  HashSlots places(count);
+  for (size_t i = 0; i < count; ++i) {
+    const std::string_view key = c[i].member.key;
+    const uint32_t hash = HashText(key);
+    size_t place = 0;
+    const auto same =
+        places.Find(hash, [&](uint32_t other) { return c[other].member.key == key; }, &place);
+    if (same.has_value()) {
+      c[*same].member.value = c[i].member.value;
+      c[*same].hash = c[i].hash;
+    } else {
+      places.Put(place, hash, static_cast<uint32_t>(kept));
+      c[kept++] = c[i];
+    }
+  }
+  out_->key_places_.try_emplace(static_cast<uint32_t>(out_->nodes_.size()), std::move(places));
+  return kept;
 }
 
+// The innermost container ends here.
 void JsonParser::Close() {
-  Open open = open_.back();
+  const Open open = open_.back();
   open_.pop_back();
-  if (open.kind == JsonKind::kObject) DropRepeatedKeys(&children_, open.children);
-  uint32_t id = static_cast<uint32_t>(out_->nodes_.size());
-  Node node{};
-  node.kind = open.kind;
-  node.offset = open.offset;
-  node.count = static_cast<uint32_t>(children_.size() - open.children);
-  for (size_t i = open.children; i < children_.size(); ++i) {
-    out_->nodes_[children_[i].value.value].parent = id;
-  }
+  const auto id = static_cast<uint32_t>(out_->nodes_.size());
+  Child* const children = children_.data() + open.children;
+  size_t count = children_.size() - open.children;
+  // What is dropped has a parent, too, though no list shows it.
+  for (size_t i = 0; i < count; ++i) out_->nodes_[children[i].member.value.value].parent = id;
+  uint64_t hash = seed_;
+  uint32_t first = 0;
   if (open.kind == JsonKind::kArray) {
-    node.first = static_cast<uint32_t>(text_.elements.size());
-    for (size_t i = open.children; i < children_.size(); ++i) {
-      text_.elements.push_back(children_[i].value);
+    first = static_cast<uint32_t>(text_.elements.size());
+    for (size_t i = 0; i < count; ++i) {
+      text_.elements.push_back(children[i].member.value);
+      hash = Mix(hash, children[i].hash);
     }
   } else {
-    node.first = static_cast<uint32_t>(text_.members.size());
-    text_.members.insert(text_.members.end(), children_.begin() + open.children, children_.end());
+    if (count > 1) count = DropRepeatedKeys(children, count);
+    first = static_cast<uint32_t>(text_.members.size());
+    for (size_t i = 0; i < count; ++i) {
+      const JsonMember& member = children[i].member;
+      text_.members.push_back(member);
+      hash = MixBytes(Mix(hash, uint64_t{children[i].hash} << 32 | member.key.size()), member.key);
+    }
   }
   children_.resize(open.children);
-  AddNode(node);
-  out_->nodes_[id].representative = Representative(id);
+  hash = Mix(hash, uint64_t{count} * 8 + static_cast<uint64_t>(open.kind));
+  Node& node = AddNode(open.kind, open.offset);
+  node.first = first;
+  node.count = static_cast<uint32_t>(count);
+  // The first container equal to this one.
+  const auto short_hash = static_cast<uint32_t>(hash ^ hash >> 32);
+  size_t place = 0;
+  const auto known = first_of_.Find(
+      short_hash, [&](uint32_t other) { return Same(out_->nodes_[other], node); }, &place);
+  if (known.has_value()) {
+    node.representative = *known;
+  } else {
+    first_of_.Put(place, short_hash, id);
+  }
+  AddChild(open.key, static_cast<uint32_t>(Mix(hash, node.representative)));
 }
 
 Status JsonParser::Run() {
@@ -434,10 +443,14 @@ Status JsonParser::Run() {
   }
   out_->bytes_ += source_.size();
   if (std::optional<size_t> bad = FindInvalidUtf8(source_)) {
-    return Error(*bad, "invalid JSON: the text is not UTF-8");
+    return SourceError(source_, *bad, "invalid JSON: the text is not UTF-8");
   }
-  // The keys of the open containers: a container's own key is needed again when it closes.
-  std::vector<std::string_view> keys;
+  if (!Read()) return std::move(error_);
+  out_->depth_ += depth_;
+  return {};
+}
+
+bool JsonParser::Read() {
   for (;;) {
     // A value begins here.
     SkipSpace();
@@ -445,46 +458,41 @@ Status JsonParser::Run() {
     if (pos_ < source_.size() && (source_[pos_] == '{' || source_[pos_] == '[')) {
       bool object = source_[pos_] == '{';
       if (static_cast<int>(open_.size()) >= limits_.max_nesting) {
-        return ResourceExhausted(
-            Error(pos_, "the schema is nested deeper than limits.max_nesting, " +
-                            std::to_string(limits_.max_nesting))
-                .message());
+        Fail(pos_, "the schema is nested deeper than limits.max_nesting, " +
+                       std::to_string(limits_.max_nesting));
+        error_ = ResourceExhausted(error_.message());
+        return false;
       }
       open_.push_back({object ? JsonKind::kObject : JsonKind::kArray, static_cast<uint32_t>(pos_),
-                       children_.size()});
+                       children_.size(), key_});
       depth_ = std::max(depth_, static_cast<int>(open_.size()));
-      keys.push_back(key_);
       ++pos_;
       SkipSpace();
       closed_at_once = pos_ < source_.size() && source_[pos_] == (object ? '}' : ']');
       if (!closed_at_once) {
-        if (object) GM_RETURN_IF_ERROR(ReadKey());
+        if (object && !ReadKey()) return false;
         continue;
       }
-    } else {
-      GM_RETURN_IF_ERROR(ReadScalar());
+    } else if (!ReadScalar()) {
+      return false;
     }
     // A value ended, or an empty container is about to.
     for (;;) {
       if (open_.empty()) {
         SkipSpace();
-        if (pos_ < source_.size()) return Error(pos_, "invalid JSON: text after the value");
-        out_->depth_ += depth_;
-        return {};
+        return pos_ >= source_.size() || Fail(pos_, "invalid JSON: text after the value");
       }
       bool object = open_.back().kind == JsonKind::kObject;
       SkipSpace();
       if (!closed_at_once && Take(',')) {
-        if (object) GM_RETURN_IF_ERROR(ReadKey());
+        if (object && !ReadKey()) return false;
         break;
       }
       closed_at_once = false;
       if (!Take(object ? '}' : ']')) {
-        return Error(pos_, object ? "invalid JSON: ',' or '}' was expected here"
-                                  : "invalid JSON: ',' or ']' was expected here");
+        return Fail(pos_, object ? "invalid JSON: ',' or '}' was expected here"
+                                 : "invalid JSON: ',' or ']' was expected here");
       }
-      key_ = keys.back();
-      keys.pop_back();
       Close();
     }
   }

@@ -361,7 +361,9 @@ StatusOr<ValueSet> Normaliser::CombineExactly(ExprId expr) {
 }
 
 StatusOr<ValueSet> Normaliser::CombineAnd(ExprId expr) {
+  const ValueSet* first = nullptr;  // which is not copied where it is only met with another
   std::optional<ValueSet> set;
+  auto known = [&]() -> const ValueSet& { return set ? *set : *first; };
   std::vector<ExprId> parts(pool_.parts(expr).begin(), pool_.parts(expr).end());
   if (pool_.kind(expr) == ExprKind::kNot) parts = {expr};
   if (parts.size() > 2 && !options_.widen) {
@@ -375,11 +377,12 @@ StatusOr<ValueSet> Normaliser::CombineAnd(ExprId expr) {
   }
   for (ExprId p : parts) {
     if (pool_.kind(p) == ExprKind::kNot) continue;
-    if (!set) {
-      set = Known(p);
+    if (first == nullptr) {
+      first = &Known(p);
     } else {
-      StatusOr<ValueSet> both = Intersect(*set, Known(p));
+      StatusOr<ValueSet> both = Intersect(known(), Known(p));
       if (MayLeaveOut(both.status())) {
+        if (!set) set = *first;
         Note(expr, NearestSchema(p).value_or(tree_.document().root()), "allOf", both.status());
         set->widened = kTypeAll;
         continue;
@@ -387,15 +390,16 @@ StatusOr<ValueSet> Normaliser::CombineAnd(ExprId expr) {
       GM_ASSIGN_OR_RETURN(set, std::move(both));
     }
   }
-  if (!set) set = ValueSet::All();
+  if (first == nullptr) set = ValueSet::All();
   for (ExprId p : parts) {
     if (pool_.kind(p) != ExprKind::kNot) continue;
     Status left_out;
-    GM_ASSIGN_OR_RETURN(set, Subtract(*set, Known(pool_.parts(p)[0]), &left_out));
+    GM_ASSIGN_OR_RETURN(set, Subtract(known(), Known(pool_.parts(p)[0]), &left_out));
     if (!left_out.ok()) {
       Note(expr, NearestSchema(p).value_or(tree_.document().root()), "not", left_out);
     }
   }
+  if (!set) set = *first;
   return *std::move(set);
 }
 

@@ -460,9 +460,7 @@ StatusOr<std::vector<ObjectSet>> Normaliser::MeetObjects(const std::vector<Objec
 
 StatusOr<ValueSet> Normaliser::Intersect(const ValueSet& a, const ValueSet& b) {
   if (a.objects.size() <= 1 && b.objects.size() <= 1) return algebra_.Intersect(a, b);
-  ValueSet x = a;
-  x.objects.clear();
-  GM_ASSIGN_OR_RETURN(ValueSet both, algebra_.Intersect(x, b));
+  GM_ASSIGN_OR_RETURN(ValueSet both, algebra_.IntersectOthers(a, b));
   GM_ASSIGN_OR_RETURN(both.objects, MeetObjects(a.objects, b.objects));
   return both;
 }

@@ -170,7 +170,8 @@ Status SchemaCombiner::ApplyFinite(Keyword keyword) {
   }
   if (!values.strings.empty()) values.strings[0].Normalise();
   // Values first: their keys keep the order in which the schema writes them.
-  StatusOr<ValueSet> both = algebra_.Intersect(values, set_);
+  StatusOr<ValueSet> both =
+      n_.widens() ? algebra_.Intersect(values, set_) : algebra_.Narrow(std::move(values), set_);
   if (n_.MayLeaveOut(both.status())) {
     // The values alone, without what the other keywords say of them.
     GM_RETURN_IF_ERROR(Tolerate(keyword, both.status()));

@@ -12,6 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/arena.h"
+#include "base/hash_slots.h"
 #include "base/status.h"
 #include "grammar/json_schema/dynamic_scope.h"
 #include "grammar/json_schema/json_document.h"
@@ -180,6 +181,9 @@ class SchemaTree {
   StatusOr<JsonId> ResolveUriReference(const Schema& schema, Keyword keyword, JsonId value);
   StatusOr<JsonId> ResolveFrom(uint32_t resource, const Schema& schema, Keyword keyword,
                                JsonId value);
+  // The same, not known from before.
+  StatusOr<JsonId> FollowFrom(uint32_t resource, const Schema& schema, Keyword keyword,
+                              JsonId value);
   std::string DocumentName(JsonId node) const;  // for messages
   // Whether the reference at `value`, which names `target`, is one to a dynamic anchor.
   std::optional<AnchorNameId> DynamicName(Keyword keyword, JsonId value, JsonId target) const;
@@ -191,6 +195,14 @@ class SchemaTree {
   std::vector<Document> documents_;       // by text
   std::vector<Resource> resources_;
   absl::flat_hash_map<JsonId, uint32_t> resource_of_root_;  // of embedded resources
+  // What pointers within a resource were found to name.
+  struct Followed {
+    uint32_t resource;
+    JsonId target;
+    std::string_view reference;
+  };
+  std::vector<Followed> followed_;
+  HashSlots followed_ids_{16};
   // Schemas by absolute URI without fragment, and by resource and anchor.
   absl::flat_hash_map<std::string, JsonId> uris_;
   absl::flat_hash_map<std::pair<uint32_t, std::string>, JsonId> anchors_;

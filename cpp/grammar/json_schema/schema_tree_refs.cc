@@ -11,6 +11,7 @@
 // tests/grammar/json_schema_test.cc, tests/grammar/schema_refs_test.cc.
 #include <charconv>
 
+#include "base/mix.h"
 #include "base/utf8.h"
 #include "grammar/json_schema/schema_tree.h"
 #include "grammar/json_schema/uri.h"
@@ -72,6 +73,26 @@ StatusOr<JsonId> SchemaTree::ResolveUriReference(const Schema& schema, Keyword k
 // What the reference `value` of `schema` names, read inside `resource`.
 StatusOr<JsonId> SchemaTree::ResolveFrom(uint32_t resource, const Schema& schema, Keyword keyword,
                                          JsonId value) {
+  std::string_view reference = document_.text(value);
+  if (!reference.starts_with("#/")) return FollowFrom(resource, schema, keyword, value);
+  // A document names its definitions over and over.
+  const auto hash = HashText(reference) + resource;
+  size_t place = 0;
+  const auto known = followed_ids_.Find(
+      hash,
+      [&](uint32_t i) {
+        return followed_[i].resource == resource && followed_[i].reference == reference;
+      },
+      &place);
+  if (known.has_value()) return followed_[*known].target;
+  GM_ASSIGN_OR_RETURN(JsonId target, FollowFrom(resource, schema, keyword, value));
+  followed_ids_.Put(place, hash, static_cast<uint32_t>(followed_.size()));
+  followed_.push_back({resource, target, reference});
+  return target;
+}
+
+StatusOr<JsonId> SchemaTree::FollowFrom(uint32_t resource, const Schema& schema, Keyword keyword,
+                                        JsonId value) {
   std::string_view reference = document_.text(value);
   auto missing = [&](const std::string& what) {
     return Error(StatusCode::kInvalidArgument, schema.node, keyword,

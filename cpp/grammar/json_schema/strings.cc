@@ -453,7 +453,9 @@ int64_t CountCodePoints(std::string_view text) {
 
 void StringSet::Normalise() {
   if (IsAll()) return;
-  for (auto* list : {&patterns, &not_patterns, &formats, &not_formats, &excluded}) SortUnique(list);
+  for (auto* list : {&patterns, &not_patterns, &formats, &not_formats, &excluded}) {
+    if (list->size() > 1) SortUnique(list);
+  }
   std::erase_if(patterns, MatchesEverything);
   min_length = std::max<int64_t>(min_length, 0);
   bool contradiction = min_length > max_length || Intersects(patterns, not_patterns) ||
@@ -493,6 +495,8 @@ bool StringSet::IsAll() const {
 bool StringSet::IsEmpty() const {
   if (min_length > max_length || (values && values->empty())) return true;
   if (IsAll() || OnlyValues(*this)) return false;
+  // Only lengths, values and opposites contradict.
+  if (!values && not_patterns.empty() && not_formats.empty()) return max_length < 0;
   StringSet set = *this;
   set.Normalise();
   return set.values && set.values->empty();

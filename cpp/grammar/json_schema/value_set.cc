@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "base/mix.h"
 #include "base/utf8.h"
 
 namespace grammask::internal {
@@ -18,26 +19,37 @@ ExprPool::ExprPool() {
   exprs_.push_back({ExprKind::kFalse, 0, 0});
 }
 
+template <class Same>
+ExprId ExprPool::Find(uint64_t hash, Expr expr, std::span<const ExprId> parts, Same&& same) {
+  const auto short_hash = static_cast<uint32_t>(hash ^ hash >> 32);
+  size_t place = 0;
+  if (const auto known = ids_.Find(short_hash, same, &place)) return ExprId(*known);
+  const ExprId id(static_cast<uint32_t>(size()));
+  exprs_.push_back(expr);
+  parts_.insert(parts_.end(), parts.begin(), parts.end());
+  ids_.Put(place, short_hash, id.value);
+  return id;
+}
+
 ExprId ExprPool::Leaf(ExprKind kind, JsonId node, ScopeId scope) {
-  Key key = {static_cast<uint32_t>(kind), node.value, scope.value};
-  auto [it, fresh] = ids_.try_emplace(std::move(key), ExprId(static_cast<uint32_t>(size())));
-  if (fresh) exprs_.push_back({kind, node.value, scope.value});
-  return it->second;
+  const uint64_t hash =
+      Mix(Mix(MixSeed(), static_cast<uint64_t>(kind)), uint64_t{node.value} << 32 | scope.value);
+  return Find(hash, {kind, node.value, scope.value}, {}, [&](uint32_t other) {
+    const Expr& e = exprs_[other];
+    return e.kind == kind && e.first == node.value && e.count == scope.value;
+  });
 }
 
 ExprId ExprPool::Schema(JsonId node, ScopeId scope) { return Leaf(ExprKind::kSchema, node, scope); }
 ExprId ExprPool::Value(JsonId node) { return Leaf(ExprKind::kValue, node, kNoScope); }
 
-ExprId ExprPool::Intern(ExprKind kind, std::span<const ExprId> parts) {
-  Key key = {static_cast<uint32_t>(kind)};
-  for (ExprId p : parts) key.push_back(p.value);
-  auto [it, fresh] = ids_.try_emplace(std::move(key), ExprId(static_cast<uint32_t>(size())));
-  if (fresh) {
-    exprs_.push_back(
-        {kind, static_cast<uint32_t>(parts_.size()), static_cast<uint32_t>(parts.size())});
-    parts_.insert(parts_.end(), parts.begin(), parts.end());
-  }
-  return it->second;
+ExprId ExprPool::Intern(ExprKind kind, std::span<const ExprId> list) {
+  uint64_t hash = Mix(MixSeed(), uint64_t{list.size()} << 8 | static_cast<uint64_t>(kind));
+  for (ExprId p : list) hash = Mix(hash, p.value);
+  const Expr expr{kind, static_cast<uint32_t>(parts_.size()), static_cast<uint32_t>(list.size())};
+  return Find(hash, expr, list, [&](uint32_t other) {
+    return this->kind(ExprId(other)) == kind && std::ranges::equal(parts(ExprId(other)), list);
+  });
 }
 
 // And and Or alike: with the roles of kAnything and kNone exchanged.

@@ -13,6 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "base/hash_slots.h"
 #include "base/ids.h"
 #include "grammar/json_schema/dynamic_scope.h"
 #include "grammar/json_schema/json_document.h"
@@ -68,7 +69,9 @@ class ExprPool {
     uint32_t first;  // into parts_, or the node
     uint32_t count;  // of parts, or the scope
   };
-  using Key = absl::InlinedVector<uint32_t, 8>;
+  // The expression like this one for which same(number) holds, added where there is none.
+  template <class Same>
+  ExprId Find(uint64_t hash, Expr expr, std::span<const ExprId> parts, Same&& same);
   ExprId Intern(ExprKind kind, std::span<const ExprId> parts);
   ExprId Leaf(ExprKind kind, JsonId node, ScopeId scope);
   ExprId Combine(ExprKind kind, std::span<const ExprId> parts);
@@ -76,7 +79,7 @@ class ExprPool {
   std::vector<Expr> exprs_;
   std::vector<ExprId> parts_;
   std::vector<bool> single_;
-  absl::flat_hash_map<Key, ExprId> ids_;
+  HashSlots ids_{64};
 };
 
 // Arrays whose first elements are in `prefix`, all others in `rest`.
