@@ -10,8 +10,8 @@
 // A backslash may begin another spelling of a wanted character: where there is one below, only the
 // length counts.
 //
-// Most pairs lead back to themselves by all characters but a few, the letters with which P begins or
-// ends. A walk that has become long goes from one node with such a letter to the next
+// Most pairs lead back to themselves by all characters but a few, the letters with which P begins
+// or ends. A walk that has become long goes from one node with such a letter to the next
 // (TrieAlphabets::adding): what lies between need not be looked at.
 //
 // Cost: some 10 ns a node walked, and a walk is of the nodes of one letter for P that wants one;
