@@ -33,6 +33,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
 #include <deque>
 #include <limits>
 #include <utility>
@@ -528,18 +530,20 @@ std::optional<bool> CountedWalk::RunOver(TermId loose, int64_t most, uint64_t sa
   return true;
 }
 
-// The bits of which numbers, each under 2^15, are at most `most`: four numbers at a time, of which
-// the highest bits tell.
+// Writes which numbers are at most `most`, a bit each.
 void AtMost(std::span<const uint16_t> numbers, uint16_t most, uint32_t* bits) {
-  constexpr uint64_t kHighest = 0x8000800080008000, kOnes = 0x0001000100010001;
-  const uint64_t limit = (kOnes * most) | kHighest;
-  for (size_t i = 0; i < numbers.size(); i += 4) {
-    uint64_t four = numbers[i + 3];
-    for (size_t k = 3; k-- > 0;) four = four << 16 | numbers[i + k];
-    const uint64_t are = ((limit - four) >> 15) & kOnes;
-    // Bits 0, 16, 32 and 48 to 48 to 51.
-    const uint64_t joined = (are * 0x0001000200040008) >> 48;
-    bits[i / 32] |= static_cast<uint32_t>(joined & 15) << (i % 32);
+  for (size_t i = 0; i < numbers.size(); i += 32) {
+    uint8_t are[32];  // each 0 or 1
+    for (size_t k = 0; k < 32; ++k) are[k] = numbers[i + k] <= most ? 1 : 0;
+    uint32_t word = 0;
+    for (size_t k = 0; k < 32; k += 8) {
+      uint64_t eight;
+      std::memcpy(&eight, are + k, sizeof eight);
+      if constexpr (std::endian::native == std::endian::big) eight = __builtin_bswap64(eight);
+      // Bits 0, 8, 16 and so on to 56, 57, 58.
+      word |= static_cast<uint32_t>((eight * 0x0102040810204080) >> 56) << k;
+    }
+    bits[i / 32] = word;
   }
 }
 

@@ -197,23 +197,31 @@ struct Siblings {
 
 }  // namespace
 
-// Fills adding_: a sort by counting. What belongs to no list is sorted behind all of them, and cut
-// off.
+// Fills adding_: a sort by counting. What belongs to no list is sorted behind all, and cut off.
 void TrieAlphabets::List(std::span<const uint16_t> places) {
-  constexpr size_t kNoList = kNoLead + size_t{1};
-  auto list_of = [](uint16_t place) -> size_t {
-    if ((place & kNoUtf8) != 0) return (place & kNoUtf8Before) != 0 ? kNoList : kNoLead;
-    const size_t byte = place & 0xFF;
-    return byte == kNone ? kNoList : byte;
+  constexpr uint32_t kNoList = 256;
+  auto list_of = [](uint32_t place) {
+    const uint32_t no_utf8 = (place & kNoUtf8Before) != 0 ? kNoList : kNoLead;
+    const uint32_t utf8 = (place & 0xFF) == kNone ? kNoList : place & 0xFF;
+    return (place & kNoUtf8) != 0 ? no_utf8 : utf8;
   };
-  first_adding_.resize(kNoList + 2);
-  for (size_t i = 1; i < places.size(); ++i) ++first_adding_[list_of(places[i]) + 1];
-  for (size_t b = 1; b < first_adding_.size(); ++b) first_adding_[b] += first_adding_[b - 1];
-  std::vector<uint32_t> next = first_adding_;
-  adding_.resize(places.size());
-  for (size_t i = 1; i < places.size(); ++i) {
-    adding_[next[list_of(places[i])]++] = static_cast<uint32_t>(i);
+  const size_t size = places.size();
+  first_adding_.resize(257);
+  // Two counts, as each addition to one waits for the one before.
+  std::array<uint32_t, 257> even = {}, odd = {}, next;
+  for (size_t i = 1; i + 1 < size; i += 2) {
+    ++odd[list_of(places[i])];
+    ++even[list_of(places[i + 1])];
   }
+  if (size % 2 == 0) ++odd[list_of(places[size - 1])];
+  for (size_t b = 0; b < 256; ++b) {
+    next[b] = first_adding_[b];
+    first_adding_[b + 1] = next[b] + even[b] + odd[b];
+  }
+  next[kNoList] = first_adding_[kNoList];
+  adding_.resize(size);
+  uint32_t* const adding = adding_.data();
+  for (size_t i = 1; i < size; ++i) adding[next[list_of(places[i])]++] = static_cast<uint32_t>(i);
   adding_.resize(first_adding_[kNoList]);
 }
 
