@@ -271,9 +271,11 @@ const Level1* MaskCache::FromCount(TermId state, const TermStore::Counted& count
     result.accepted = Compact(draft->accepted, {});
   } else {
     const std::vector<uint32_t> bits = tokens->Bitmap(counted.least, counted.most);
-    int count = 0;
-    for (uint32_t word : bits) count += std::popcount(word);
-    if (static_cast<size_t>(count) > kMaxList) {
+    size_t count = 0;
+    for (size_t w = 0; w < bits.size() && count <= kMaxList; ++w) {
+      count += static_cast<size_t>(std::popcount(bits[w]));
+    }
+    if (count > kMaxList) {
       result.accepted.bitmap = bitmaps_.Intern(bits);
     } else {
       for (TokenId t = 0; t < vocab_->size(); ++t) {
