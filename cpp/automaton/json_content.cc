@@ -5,6 +5,10 @@
 // would be one of an intersection, which costs a search for its shortest text, hides the texts and
 // loops in it from masks, and is another state than that of the same format elsewhere.
 //
+// Nor does a union with any characters say anything. A search, any characters and what is looked
+// for and any characters, is so in one state once it has found something, whatever else it has
+// begun.
+//
 // The automaton of one character, UTF-8 or any JSON spelling, has some twenty states. What a term
 // does to it is a map: from each state the one in which all texts of the term leave it, or none
 // where they differ or are refused. Maps of sequences are composed, those of choices must agree,
@@ -209,18 +213,38 @@ bool TermStore::IsJsonContent(TermId id) {
   return (*known(id))[kBetween] == kBetween;
 }
 
+// Whether `parts` may hold any number of any characters of a JSON string, whose term is then made.
+bool TermStore::KnowsAnyContent(const TermList& parts) {
+  if (json_any_ != Nothing()) return true;
+  if (std::ranges::none_of(parts, [&](TermId id) {
+        return terms_[id.value].kind == TermKind::kRepeat && terms_[id.value].b == kUnbounded;
+      })) {
+    return false;
+  }
+  json_any_ = Character(CodePointSet::All(), true);
+  return true;
+}
+
+// Beside any number of any characters of a JSON string no other alternative of such adds anything.
+void TermStore::DropContent(TermList* alternatives) {
+  if (!KnowsAnyContent(*alternatives)) return;
+  const auto any = std::ranges::find_if(*alternatives, [&](TermId id) {
+    const Term& t = terms_[id.value];
+    return t.kind == TermKind::kRepeat && t.a == 0 && t.b == kUnbounded &&
+           t.children[0] == json_any_;
+  });
+  if (any == alternatives->end()) return;
+  const TermId kept = *any;
+  alternatives->erase(std::remove_if(alternatives->begin(), alternatives->end(),
+                                     [&](TermId id) { return id != kept && IsJsonContent(id); }),
+                      alternatives->end());
+}
+
 // Any number of any characters of a JSON string is no condition on what consists of such, nor is it
 // that there be one, where there is no empty text. Conditions on how many there are of them become
 // one: `X* & !X{0,254}` is `X{255,}`. False where they leave nothing.
 bool TermStore::MergeAnyContent(TermList* parts) {
-  if (json_any_ == Nothing()) {
-    if (std::ranges::none_of(*parts, [&](TermId id) {
-          return terms_[id.value].kind == TermKind::kRepeat && terms_[id.value].b == kUnbounded;
-        })) {
-      return true;
-    }
-    json_any_ = Character(CodePointSet::All(), true);
-  }
+  if (!KnowsAnyContent(*parts)) return true;
   auto counts = [&](TermId id) {
     const Term& t = terms_[id.value];
     return t.kind == TermKind::kRepeat && t.children[0] == json_any_;

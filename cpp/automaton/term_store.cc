@@ -435,6 +435,7 @@ bool TermStore::Flatten(std::span<const TermId> alternatives, TermList* out) {
       }
     }
   }
+  if (flat.size() > 1) DropContent(&flat);
   return true;
 }
 

@@ -365,6 +365,8 @@ class TermStore {
   // Whether all texts of it are whole characters as inside a JSON string.
   bool IsJsonContent(TermId id);
   bool MergeAnyContent(TermList* parts);
+  bool KnowsAnyContent(const TermList& parts);
+  void DropContent(TermList* alternatives);
   TermId RawNot(TermId part);
   // Itself, or Nothing() when it matches no text. No text of it is shorter than `least`.
   TermId Checked(TermId boolean, uint64_t least = 0);

@@ -10,7 +10,11 @@
 // A backslash may begin another spelling of a wanted character: where there is one below, only the
 // length counts.
 //
-// Cost: some 3 ns a node walked, and a walk is of a tenth of the trie for P that wants one letter;
+// Most pairs lead back to themselves by all characters but a few, the letters with which P begins
+// or ends. A walk that has become long goes from one node with such a letter to the next
+// (TrieAlphabets::adding): what lies between need not be looked at.
+//
+// Cost: some 10 ns a node walked, and a walk is of the nodes of one letter for P that wants one;
 // a state of the two for each way in which P may have begun. Tests: tests/mask/complements_test.cc,
 // tests/exhaustive.
 #include <absl/container/flat_hash_map.h>
@@ -29,12 +33,17 @@ namespace grammask::internal {
 namespace {
 
 constexpr size_t kMostPairs = 1024;
-constexpr uint32_t kMostIdle = 20000;         // nodes
-constexpr size_t kMostStates = 64;            // of a class of characters
-constexpr uint64_t kShort = 8;                // bytes of a text that many tokens may be
-constexpr int kMostParts = 512;               // of a term that are looked at
-constexpr int kMostDepth = 24;                // of these
-constexpr uint64_t kLongestEscape = 12;       // bytes
+constexpr uint32_t kMostIdle = 20000;     // nodes
+constexpr size_t kMostStates = 64;        // of a class of characters
+constexpr uint64_t kShort = 8;            // bytes of a text that many tokens may be
+constexpr uint32_t kWorthJumping = 64;    // nodes below one
+constexpr uint32_t kLongWalk = 8192;      // nodes
+constexpr size_t kMostSets = 16;          // of nodes
+constexpr size_t kFewLeadAway = 2;        // the share of the trie's nodes that these are at most
+constexpr int kMostParts = 512;           // of a term that are looked at
+constexpr int kMostDepth = 24;            // of these
+constexpr uint64_t kRestOfCharacter = 3;  // bytes
+constexpr uint64_t kLongestEscape = 12;   // bytes
 constexpr uint64_t kFar = uint64_t{1} << 32;  // a length that nothing comes near
 
 struct AsciiSet {
@@ -292,6 +301,9 @@ class MaskCache::ComplementWalk {
     bool open = false;
     AsciiSet ends;
     bool worth = false;  // much of the trie may be passed over here
+    bool looked = false;
+    uint32_t walked = 0;               // nodes below those at which a walk went on from here
+    std::unique_ptr<NodeSet> leading;  // those whose bytes lead away; null where not looked for
     std::array<uint16_t, 256> to = {};
   };
   struct Level {
@@ -301,6 +313,9 @@ class MaskCache::ComplementWalk {
 
   uint16_t Find(TermId narrow, TermId wide, bool inside);
   bool Make(Pair* pair);
+  bool LeadsBack(uint16_t from, std::span<const ByteRange> ranges, uint16_t to);
+  bool FindLeading(uint16_t number);
+  const NodeSet* LeadingBelow(uint16_t number, uint32_t i);
   void Look(Pair* pair, ByteSet* inside);
   bool IsPrefixFree(TermId x);
   bool LeadsOut(TermId x, TermId excluded);
@@ -321,6 +336,7 @@ class MaskCache::ComplementWalk {
   const TrieAlphabets& alphabets_;
   std::vector<std::unique_ptr<Pair>> pairs_;
   absl::flat_hash_map<std::tuple<uint32_t, uint32_t, bool>, uint16_t> ids_;
+  size_t sets_ = 0;  // of nodes
   bool fits_ = true;
 };
 
@@ -472,49 +488,155 @@ bool MaskCache::ComplementWalk::Make(Pair* pair) {
   return fits_;
 }
 
+// Whether each text of bytes out of the ranges leads from the pair `from` to the pair `to`, and no
+// other text to any pair.
+bool MaskCache::ComplementWalk::LeadsBack(uint16_t from, std::span<const ByteRange> ranges,
+                                          uint16_t to) {
+  if (ranges.empty()) return from == to;
+  if (from < kFirst || from == to) return false;
+  Pair& pair = *pairs_[static_cast<size_t>(from - kFirst)];
+  if (pair.escaping || (!pair.made && !Make(&pair))) return false;
+  uint16_t last = kSame;
+  for (size_t b = 0; b < 256; ++b) {
+    const bool within = ranges[0].lo <= b && b <= ranges[0].hi;
+    const uint16_t next = pair.to[b];
+    if (within ? next != last && !LeadsBack(next, ranges.subspan(1), to) : next != kSame) {
+      return false;
+    }
+    last = within ? next : kSame;
+  }
+  return true;
+}
+
+// Finds the nodes whose bytes lead away from the pair of this number, where most characters lead
+// back to it. False where these are many.
+bool MaskCache::ComplementWalk::FindLeading(uint16_t number) {
+  Pair& pair = *pairs_[static_cast<size_t>(number - kFirst)];
+  // Where what is no UTF-8 is refused by both, it need not be looked at.
+  bool utf8 = true;
+  for (size_t b = 0x80; b < 256; ++b) {
+    utf8 = utf8 && ((0xC2 <= b && b <= 0xF4) || pair.to[b] == kSame);
+  }
+  for (uint8_t b = 0xC2; utf8 && b <= 0xF4; ++b) {
+    const uint16_t to = pair.to[b];
+    const auto after = BytesAfter(b);
+    const bool as_before = b > 0xC2 && to == pair.to[b - 1u] &&
+                           after.data() == BytesAfter(b - 1).data() &&
+                           after.size() == BytesAfter(b - 1).size();
+    utf8 = to == kSame || as_before || LeadsBack(to, after, number);
+  }
+  if (!fits_) return false;
+  std::array<std::span<const uint32_t>, 256> lists;
+  size_t count = 0;
+  for (size_t b = 0; b < 256; ++b) {
+    const bool away = b < 0x80                 ? pair.to[b] != number
+                      : 0xC2 <= b && b <= 0xF4 ? !utf8 || pair.to[b] == kSame
+                                               : false;
+    if (away) lists[b] = alphabets_.adding(static_cast<uint8_t>(b));
+    count += lists[b].size();
+  }
+  if (!utf8) lists[0xFF] = alphabets_.broken();
+  if (count * kFewLeadAway > nodes_.size()) return false;
+  pair.leading = std::make_unique<NodeSet>(nodes_.size() - 1);
+  for (const auto& list : lists) pair.leading->Add(list);
+  return true;
+}
+
+// The same for a walk of what lies below node i: found once enough was walked from the pair.
+const NodeSet* MaskCache::ComplementWalk::LeadingBelow(uint16_t number, uint32_t i) {
+  Pair& pair = *pairs_[static_cast<size_t>(number - kFirst)];
+  const uint32_t below = nodes_[i].end - i;
+  if (below < kWorthJumping) return nullptr;
+  if (pair.leading == nullptr && !pair.looked) {
+    pair.walked += below;
+    if (pair.walked < kLongWalk || sets_ == kMostSets) return nullptr;
+    pair.looked = true;
+    if (FindLeading(number)) ++sets_;
+  }
+  return pair.leading.get();
+}
+
 bool MaskCache::ComplementWalk::Run(TermId narrow, TermId wide) {
   Find(narrow, wide, true);
   if (pairs_.empty()) return false;
-  std::vector<Level> path = {{pairs_[0].get(), pairs_[0]->escaping}};
-  if (!Make(path[0].at)) return false;
+  std::vector<Level> path(static_cast<size_t>(vocab_.max_token_bytes()) + 1);
+  // A walk from one node that leads away from a pair to the next: it is at or below the one that
+  // ends at `stop`.
+  struct Jumps {
+    const NodeSet* leading;
+    uint32_t stop, end;
+    Level from;
+  };
+  std::vector<Jumps> jumps;
   uint32_t idle = 0;
-  for (int b = 0; b < 256; ++b) {
-    const uint32_t top = vocab_.root_child(static_cast<uint8_t>(b));
-    if (top == 0 || path[0].at->to[static_cast<size_t>(b)] == kSame) continue;
-    for (uint32_t i = top; i < nodes_[top].end;) {
-      const TrieNode& node = nodes_[i];
-      const Level from = path[node.depth - 1];
-      const uint16_t to = from.at->to[node.byte];
-      if (to == kSame) {
-        i = node.end;
-        continue;
+  // Goes on below node i, in a pair; the node to go on with.
+  auto enter = [&](uint32_t i, uint16_t number, bool escaped) {
+    Level& level = path[nodes_[i].depth];
+    level = {pairs_[static_cast<size_t>(number - kFirst)].get(), escaped};
+    const NodeSet* leading = LeadingBelow(number, i);
+    if (leading == nullptr) return i + 1;
+    // Of what is passed over it is only known how long it is.
+    const uint64_t left = level.at->completion + kRestOfCharacter;
+    completion = std::max(completion, left);
+    reach = std::max(reach, alphabets_.deepest(i) + left);
+    jumps.push_back({leading, i + 1, nodes_[i].end, level});
+    return i + 1;
+  };
+  auto next = [&](uint32_t i) {
+    while (!jumps.empty() && i >= jumps.back().stop) {
+      Jumps& jump = jumps.back();
+      const uint16_t* const targets = jump.from.at->to.data();
+      for (i = jump.leading->Next(i); i < jump.end; i = jump.leading->Next(nodes_[i].end)) {
+        const TrieNode& node = nodes_[i];
+        const uint16_t to = targets[node.byte];
+        if (to == kSame) continue;
+        if (to == kRefused && !jump.from.escaped) {
+          refused.push_back({node.tokens, nodes_[node.end].tokens});
+          continue;
+        }
+        jump.stop = node.end;
+        path[node.depth - 1u] = jump.from;
+        return i;
       }
-      if (to == kRefused) {
-        refused.push_back({node.tokens, nodes_[node.end].tokens});
-        if (from.escaped) return false;
-        i = node.end;
-        continue;
-      }
-      Pair& at = *pairs_[static_cast<size_t>(to - kFirst)];
-      reach = std::max(reach, node.depth + at.completion);
-      completion = std::max(completion, at.completion);
-      if (node.leaf) {
-        ++i;
-        continue;
-      }
-      if (!at.made && !Make(&at)) return false;
-      if (NothingBelow(at, i)) {
-        i = node.end;
-        continue;
-      }
-      // With many such places the walk would be of the whole trie.
-      if (!at.worth && ++idle > kMostIdle) return false;
-      if (path.size() <= node.depth) path.resize(node.depth + 1u);
-      path[node.depth] = {&at, from.escaped || at.escaping};
-      ++i;
+      i = jump.end;
+      jumps.pop_back();
     }
+    return i;
+  };
+  Pair& first = *pairs_[0];
+  if (!Make(&first)) return false;
+  const auto count = static_cast<uint32_t>(vocab_.node_count());
+  for (uint32_t i = next(enter(0, kFirst, first.escaping)); i < count; i = next(i)) {
+    const TrieNode& node = nodes_[i];
+    const Level from = path[node.depth - 1u];
+    const uint16_t to = from.at->to[node.byte];
+    if (to == kSame) {
+      i = node.end;
+      continue;
+    }
+    if (to == kRefused) {
+      refused.push_back({node.tokens, nodes_[node.end].tokens});
+      if (from.escaped) return false;
+      i = node.end;
+      continue;
+    }
+    Pair& at = *pairs_[static_cast<size_t>(to - kFirst)];
+    reach = std::max(reach, node.depth + at.completion);
+    completion = std::max(completion, at.completion);
+    if (node.leaf) {
+      ++i;
+      continue;
+    }
+    if (!at.made && !Make(&at)) return false;
+    if (NothingBelow(at, i)) {
+      i = node.end;
+      continue;
+    }
+    // With many such places the walk would be of the whole trie.
+    if (!at.worth && ++idle > kMostIdle) return false;
+    i = enter(i, to, from.escaped || at.escaping);
   }
-  return true;
+  return fits_;
 }
 
 // The mask of a state that excludes texts, not only finitely many, from that of the same state

@@ -18,16 +18,23 @@
 // Where few X's are left, tokens that need more are not walked: ten characters of which ten must be
 // digits leave only the digits. The walk for all bounds is made once one asks for more.
 //
+// A search mostly leads back to where it was. So the walk goes from one node whose byte leads away
+// to the next (TrieAlphabets::adding): in between, a token's number is that of its characters and
+// what the loop needs. The same holds below a node by which what is looked for is found.
+//
 // Far from the bound only the longest tokens come near. Those that go over it are found by the same
 // walk of the few nodes with such tokens (FindOver).
 //
-// Cost: some 10 ns a node, and 3 ns for each token below a node where the pattern loops on all that
-// is there; then some 10 us for each bound. Tests: tests/mask/counted_test.cc.
+// Cost: some 10 ns a node, and 1 ns for each token below a node where the pattern loops on all that
+// is there; then some 50 us for each bound. Tests: tests/mask/counted_test.cc.
 #include "mask/counted.h"
 
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
 #include <deque>
 #include <limits>
 #include <utility>
@@ -38,16 +45,18 @@
 namespace grammask::internal {
 namespace {
 
-constexpr uint16_t kMostNumber = 0xFFFF;
+constexpr uint16_t kNoNumber = 0x7FFF;  // of tokens that are none of those that end in the loop
 constexpr size_t kMostExplored = 4096;  // places on the way to a pattern's completion
 constexpr size_t kMostKnown = 1 << 16;
 constexpr size_t kRecent = 256;
 constexpr size_t kMostAbsorbing = 8;  // states
+constexpr size_t kFewLeadAway = 2;    // the share of the trie's nodes that these are at most
+constexpr size_t kDense = 8192;       // tokens of which there are numbers for all
 
 class CountedWalk {
  public:
   CountedWalk(const Vocab& vocab, SetTable* sets, const std::vector<uint32_t>& table,
-              std::span<const uint16_t> characters, WalkScratch* scratch);
+              WalkScratch* scratch);
 
   // Whether leaving the loop for `rest` shows in the first byte.
   bool Fits(TermId rest);
@@ -103,7 +112,10 @@ class CountedWalk {
       left.push_back(uint64_t{number} << 32 | static_cast<uint32_t>(vocab_.trie_tokens()[t]));
     }
   }
+  void AddRange(uint32_t first, uint32_t end, uint32_t more);
   void AddWhole(uint32_t i, uint32_t begun, uint32_t more);
+  std::optional<NodeSet> LeadingAway(TermId loose);
+  bool WalkBelow(uint32_t first, uint32_t end, int64_t most);
   bool CanEnd(const Place& p);
   bool CanGoOn(const Place& p);
   bool EndsFurther(const Place& p);
@@ -118,16 +130,16 @@ class CountedWalk {
   const std::vector<uint32_t>& table_;
   WalkScratch& scratch_;
   const std::span<const TrieNode> nodes_;
-  const std::span<const uint16_t> characters_;
   const uint32_t most_need_;  // X's, so that with those of a token they are a number
   const Alphabet whole_;      // characters that are an X each
   absl::flat_hash_map<uint64_t, Needed> needed_;
   std::vector<Recent> recent_;
+  std::vector<Level> levels_;
   absl::flat_hash_map<uint32_t, bool> absorbs_;  // by state
 };
 
 CountedWalk::CountedWalk(const Vocab& vocab, SetTable* sets, const std::vector<uint32_t>& table,
-                         std::span<const uint16_t> characters, WalkScratch* scratch)
+                         WalkScratch* scratch)
     : inside(scratch->numbers),
       vocab_(vocab),
       sets_(*sets),
@@ -135,10 +147,10 @@ CountedWalk::CountedWalk(const Vocab& vocab, SetTable* sets, const std::vector<u
       table_(table),
       scratch_(*scratch),
       nodes_(vocab.nodes()),
-      characters_(characters),
-      most_need_(kMostNumber - std::min<uint32_t>(kMostNumber, vocab.max_token_bytes())),
+      most_need_(kNoNumber - std::min<uint32_t>(kNoNumber, vocab.max_token_bytes())),
       whole_(Slice::Characters(table)),
-      recent_(kRecent) {}
+      recent_(kRecent),
+      levels_(static_cast<size_t>(vocab.max_token_bytes()) + 1) {}
 
 bool CountedWalk::Fits(TermId rest) {
   const Expansion& e = terms_.Expand(rest);
@@ -265,34 +277,18 @@ const CountedWalk::Needed* CountedWalk::Find(const Place& from) {
   return &recent.needed;
 }
 
+// Tokens of X's of a character each, after which the loop needs so many (modulo 2^32).
+void CountedWalk::AddRange(uint32_t first, uint32_t end, uint32_t more) {
+  AddInside(first, end);
+  const uint16_t* const characters = vocab_.alphabets().characters().data();
+  uint16_t* const numbers = inside.data();
+  for (uint32_t t = first; t < end; ++t) numbers[t] = static_cast<uint16_t>(characters[t] + more);
+}
+
 // The texts below and at node i, each of X's that leave the loop where it is.
 void CountedWalk::AddWhole(uint32_t i, uint32_t begun, uint32_t more) {
-  const TrieNode& node = nodes_[i];
-  const Alphabet& below = vocab_.alphabets().below(i);
-  const auto tokens = vocab_.trie_tokens();
-  const uint32_t end = nodes_[node.end].tokens;
-  AddInside(node.tokens, end);
-  auto characters_of = [](std::string_view text) {
-    return static_cast<uint32_t>(
-        std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
-  };
-  if (below.leads == 0) {
-    const uint32_t add = begun + more - node.depth;  // modulo 2^32
-    const uint16_t* const lengths = vocab_.alphabets().lengths().data();
-    uint16_t* const numbers = inside.data();
-    for (uint32_t t = node.tokens; t < end; ++t)
-      numbers[t] = static_cast<uint16_t>(lengths[t] + add);
-    return;
-  }
-  const std::string_view before = vocab_.bytes(tokens[node.tokens]).substr(0, node.depth);
-  const bool known =
-      !characters_.empty() && !below.Contains('\\') && before.find('\\') == std::string_view::npos;
-  const uint32_t add = begun + more - characters_of(before);  // modulo 2^32
-  for (uint32_t t = node.tokens; t < end; ++t) {
-    const uint32_t all =
-        known && characters_[t] != 0 ? characters_[t] : characters_of(vocab_.bytes(tokens[t]));
-    inside[t] = static_cast<uint16_t>(all + add);
-  }
+  AddRange(nodes_[i].tokens, nodes_[nodes_[i].end].tokens,
+           begun + more - vocab_.alphabets().characters(i));
 }
 
 // At and below node i, where `state` has left the loop after so many rounds.
@@ -310,22 +306,119 @@ void CountedWalk::WalkRest(uint32_t i, TermId state, uint32_t rounds) {
   WalkFromState(&sets_, &scratch_, nodes_, &vocab_.alphabets(), i, state, visit, whole, literal);
 }
 
-bool CountedWalk::Run(TermId loose, int64_t most) {
+// The nodes whose bytes lead away from the loop's first place, where most characters are an X each
+// and lead back there; and those of no UTF-8, which lead nowhere.
+std::optional<NodeSet> CountedWalk::LeadingAway(TermId loose) {
+  if (terms_.term(loose).nullable) return std::nullopt;  // each place is one to escape from
+  Alphabet back;
+  const auto edges = terms_.Expand(loose).bytes;
+  for (const ByteEdge& e : edges) {
+    if (e.to == loose) AddAscii(e, &back);
+  }
   const TrieAlphabets& alphabets = vocab_.alphabets();
+  std::array<std::span<const uint32_t>, 256> lists;
+  size_t count = 0;
+  for (int b = 0; b < 256; ++b) {
+    const auto byte = static_cast<uint8_t>(b);
+    const ByteEdge* e = FindEdge(edges, byte);
+    bool leads_back = false;
+    if (b < 0x80) {
+      leads_back = back.Contains(byte) && whole_.Contains(byte);
+    } else if (b < 0xC2 || b > 0xF4) {
+      if (e != nullptr) return std::nullopt;
+    } else {
+      leads_back = e != nullptr && ((whole_.leads >> (b - Alphabet::kFirstLead)) & 1) != 0 &&
+                   AllLead(terms_, e->to, BytesAfter(byte), {&loose, 1});
+      // Nothing else may be read inside a character.
+      if (e != nullptr && !leads_back) return std::nullopt;
+    }
+    if (!leads_back && b <= 0xF4) lists[byte] = alphabets.adding(byte);
+    count += lists[byte].size();
+  }
+  if (count * kFewLeadAway > nodes_.size()) return std::nullopt;
+  NodeSet nodes(nodes_.size() - 1);
+  for (const auto& list : lists) nodes.Add(list);
+  nodes.Add(alphabets.broken());
+  return nodes;
+}
+
+bool CountedWalk::Run(TermId loose, int64_t most) {
   const auto count = static_cast<uint32_t>(vocab_.node_count());
-  StateWalker walker(&terms_, &scratch_);
-  std::vector<Level> levels(static_cast<size_t>(vocab_.max_token_bytes()) + 1);
   inside.resize(vocab_.trie_tokens().size());
-  auto enter = [&](StatePlace* at, uint32_t end, uint32_t x, uint32_t rounds, Level* level) {
+  StateWalker walker(&terms_, &scratch_);
+  walker.Need(&walker.Of(loose));
+  const StatePlace at = walker.Of(loose);  // a copy, which walks below leave alone
+  auto enter = [&](uint32_t end, uint32_t rounds, Level* level) {
+    StateWalker::Enter(&at, end, &level->at);
+    level->x = 0;
+    level->rounds = rounds;
+  };
+  const auto leading = LeadingAway(loose);
+  if (!leading.has_value()) {
+    enter(count, 0, &levels_[0]);
+    return WalkBelow(1, count, most);
+  }
+  const Needed* needed = Find({loose, 0});
+  if (needed == nullptr ||
+      static_cast<uint32_t>(vocab_.max_token_bytes()) + needed->rounds >= most_need_)
+    return false;
+  const uint32_t more = needed->rounds;
+  any_number &= needed->any_number;
+  const TrieAlphabets& alphabets = vocab_.alphabets();
+  const auto broken = alphabets.broken();
+  auto next_broken = broken.begin();
+  // By a byte that leads away: what the loop needs then, and of which characters it takes any text.
+  struct After {
+    bool known = false;
+    uint32_t more = 0;
+    Alphabet loop;
+  };
+  std::array<After, 256> afters;
+  uint32_t tokens = 0;  // that are done with
+  for (uint32_t i = leading->Next(1); i < count; i = leading->Next(nodes_[i].end)) {
+    const TrieNode& node = nodes_[i];
+    AddRange(tokens, node.tokens, more);
+    tokens = nodes_[node.end].tokens;
+    while (next_broken != broken.end() && *next_broken < i) ++next_broken;
+    if (next_broken != broken.end() && *next_broken == i) continue;
+    After& after = afters[node.byte];
+    if (after.known && alphabets.below(i).IsWithin(after.loop)) {
+      AddRange(node.tokens, tokens, after.more);
+      continue;
+    }
+    enter(node.end, alphabets.characters(i) - 1, &levels_[node.depth - 1u]);
+    if (!WalkBelow(i, node.end, most)) return false;
+    const ByteEdge* e = FindEdge({at.edges, at.edges_end}, node.byte);
+    if (e == nullptr || XAfter(0, node.byte) != 0) continue;
+    const StatePlace& led = walker.Of(e->to);
+    const Needed* then = Find({e->to, 0});
+    if (then == nullptr) return false;
+    const Alphabet& loop = led.loop.alphabet;
+    if (!led.escaping && led.looked && led.loop.most == UINT64_MAX) {
+      after = {true,
+               then->rounds,
+               {loop.low & whole_.low, loop.high & whole_.high, loop.leads & whole_.leads}};
+    } else if (then->rounds == 0 && Absorbs(e->to)) {
+      after = {true, 0, {whole_.low, whole_.high}};
+    }
+  }
+  AddRange(tokens, static_cast<uint32_t>(inside.size()), more);
+  return true;
+}
+
+// Nodes [first, end), siblings and what is below them; their parent is entered.
+bool CountedWalk::WalkBelow(uint32_t first, uint32_t end, int64_t most) {
+  const TrieAlphabets& alphabets = vocab_.alphabets();
+  StateWalker walker(&terms_, &scratch_);
+  auto enter = [&](StatePlace* at, uint32_t node_end, uint32_t x, uint32_t rounds, Level* level) {
     walker.Need(at);
-    StateWalker::Enter(at, end, &level->at);
+    StateWalker::Enter(at, node_end, &level->at);
     level->x = x;
     level->rounds = rounds;
   };
-  enter(&walker.Of(loose), count, 0, 0, &levels[0]);
-  for (uint32_t i = 1; i < count;) {
+  for (uint32_t i = first; i < end;) {
     const TrieNode& node = nodes_[i];
-    Level& from = levels[node.depth - 1u];
+    Level& from = levels_[node.depth - 1u];
     const TermId to = StateWalker::Step(&from.at, node.byte);
     if (StateWalker::IsDead(to)) {
       i = StateWalker::Exhausted(from.at) ? from.at.end : node.end;
@@ -375,7 +468,7 @@ bool CountedWalk::Run(TermId loose, int64_t most) {
       inside[t] = static_cast<uint16_t>(begun + more);
     }
     if (at.escaping) escapes.push_back({begun, i});
-    enter(&at, node.end, x, begun, &levels[node.depth]);
+    enter(&at, node.end, x, begun, &levels_[node.depth]);
     ++i;
   }
   return true;
@@ -437,6 +530,23 @@ std::optional<bool> CountedWalk::RunOver(TermId loose, int64_t most, uint64_t sa
   return true;
 }
 
+// Writes which numbers are at most `most`, a bit each.
+void AtMost(std::span<const uint16_t> numbers, uint16_t most, uint32_t* bits) {
+  for (size_t i = 0; i < numbers.size(); i += 32) {
+    uint8_t are[32];  // each 0 or 1
+    for (size_t k = 0; k < 32; ++k) are[k] = numbers[i + k] <= most ? 1 : 0;
+    uint32_t word = 0;
+    for (size_t k = 0; k < 32; k += 8) {
+      uint64_t eight;
+      std::memcpy(&eight, are + k, sizeof eight);
+      if constexpr (std::endian::native == std::endian::big) eight = __builtin_bswap64(eight);
+      // Bits 0, 8, 16 and so on to 56, 57, 58.
+      word |= static_cast<uint32_t>((eight * 0x0102040810204080) >> 56) << k;
+    }
+    bits[i / 32] = word;
+  }
+}
+
 }  // namespace
 
 CountedTokens::ByNumber::ByNumber(const std::vector<uint64_t>& entries) {
@@ -479,24 +589,44 @@ std::span<const TokenId> CountedTokens::ByNumber::Between(int64_t from, int64_t 
   return std::span(tokens).subspan(first, std::max(first, end(to)) - first);
 }
 
-CountedTokens::CountedTokens(size_t words, ByNumber inside, ByNumber left,
-                             std::vector<Escape> escapes, bool any_number, int64_t most)
+CountedTokens::CountedTokens(size_t words, ByNumber inside, std::vector<uint16_t> numbers,
+                             ByNumber left, std::vector<Escape> escapes, bool any_number,
+                             int64_t most)
     : words_(words),
       inside_(std::move(inside)),
+      numbers_(std::move(numbers)),
       left_(std::move(left)),
       escapes_(std::move(escapes)),
       any_number_(any_number),
       most_(most) {}
 
-std::unique_ptr<CountedTokens> CountedTokens::Create(
-    const Vocab& vocab, SetTable* sets, TermId loose, const std::vector<uint32_t>& table,
-    std::span<const uint16_t> characters, TermId rest, int64_t most, WalkScratch* scratch) {
-  CountedWalk walk(vocab, sets, table, characters, scratch);
+std::unique_ptr<CountedTokens> CountedTokens::Create(const Vocab& vocab, SetTable* sets,
+                                                     TermId loose,
+                                                     const std::vector<uint32_t>& table,
+                                                     TermId rest, int64_t most,
+                                                     WalkScratch* scratch) {
+  CountedWalk walk(vocab, sets, table, scratch);
   if (!walk.Fits(rest) || !walk.Run(loose, most)) return nullptr;
   const size_t words = (static_cast<size_t>(vocab.size()) + 31) / 32;
+  size_t count = 0;
+  for (const TokenRun& run : walk.runs) count += run.last - run.first;
+  ByNumber inside;
+  std::vector<uint16_t> numbers;
+  if (count < kDense) {
+    inside = ByNumber(walk.inside, walk.runs, vocab.trie_tokens());
+  } else {
+    numbers.assign(words * 32, kNoNumber);
+    const TokenId* const tokens = vocab.trie_tokens().data();
+    const uint16_t* const by_place = walk.inside.data();
+    for (const TokenRun& run : walk.runs) {
+      for (uint32_t t = run.first; t < run.last; ++t) {
+        numbers[static_cast<size_t>(tokens[t])] = by_place[t];
+      }
+    }
+  }
   return std::unique_ptr<CountedTokens>(
-      new CountedTokens(words, ByNumber(walk.inside, walk.runs, vocab.trie_tokens()),
-                        ByNumber(walk.left), std::move(walk.escapes), walk.any_number, most));
+      new CountedTokens(words, std::move(inside), std::move(numbers), ByNumber(walk.left),
+                        std::move(walk.escapes), walk.any_number, most));
 }
 
 std::optional<bool> CountedTokens::FindOver(const Vocab& vocab, SetTable* sets, TermId loose,
@@ -504,34 +634,27 @@ std::optional<bool> CountedTokens::FindOver(const Vocab& vocab, SetTable* sets, 
                                             int64_t most, uint64_t same, size_t limit,
                                             WalkScratch* scratch, std::vector<TokenRun>* over,
                                             uint64_t* reach, uint64_t* completion) {
-  CountedWalk walk(vocab, sets, table, {}, scratch);
+  CountedWalk walk(vocab, sets, table, scratch);
   if (!walk.Fits(rest)) return std::nullopt;
   return walk.RunOver(loose, most, same, limit, over, reach, completion);
 }
 
-size_t CountedTokens::Count(int64_t least, int64_t most) const {
-  return inside_.Between(0, most).size() + left_.Between(least, most).size();
-}
-
-std::vector<TokenId> CountedTokens::List(int64_t least, int64_t most) const {
+std::optional<std::vector<TokenId>> CountedTokens::List(int64_t least, int64_t most,
+                                                        size_t limit) const {
+  if (!numbers_.empty()) return std::nullopt;
   const auto inside = inside_.Between(0, most), left = left_.Between(least, most);
+  if (inside.size() + left.size() > limit) return std::nullopt;
   std::vector<TokenId> list(inside.begin(), inside.end());
   list.insert(list.end(), left.begin(), left.end());
   return list;
 }
 
 std::vector<uint32_t> CountedTokens::Bitmap(int64_t least, int64_t most) const {
-  const size_t count = inside_.Between(0, most).size();
-  std::vector<uint32_t> result;
-  {
-    std::lock_guard lock(mutex_);
-    if (bits_.empty() || std::max(count, in_bits_) - std::min(count, in_bits_) > count) {
-      bits_.assign(words_, 0);
-      in_bits_ = 0;
-    }
-    for (; in_bits_ < count; ++in_bits_) SetBit(bits_.data(), inside_.tokens[in_bits_]);
-    for (; in_bits_ > count; --in_bits_) ClearBit(bits_.data(), inside_.tokens[in_bits_ - 1]);
-    result = bits_;
+  std::vector<uint32_t> result(words_);
+  if (numbers_.empty()) {
+    for (TokenId t : inside_.Between(0, most)) SetBit(result.data(), t);
+  } else {
+    AtMost(numbers_, static_cast<uint16_t>(std::min<int64_t>(most, kNoNumber - 1)), result.data());
   }
   for (TokenId t : left_.Between(least, most)) SetBit(result.data(), t);
   return result;
@@ -549,7 +672,8 @@ size_t CountedTokens::memory_bytes() const {
   return sizeof(CountedTokens) + words_ * 4 + escapes_.capacity() * sizeof(Escape) +
          (inside_.tokens.capacity() + inside_.ends.capacity() + left_.tokens.capacity() +
           left_.ends.capacity()) *
-             4;
+             4 +
+         numbers_.capacity() * 2;
 }
 
 }  // namespace grammask::internal

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -21,8 +20,7 @@ namespace grammask::internal {
 // For states `X{a,b} rest` and `(X{a,b} & P) rest` that differ in a and b only, where no text of X
 // begins another (one character of a class, in UTF-8 or in JSON spellings) and `rest` begins with a
 // byte with which no X does. Which tokens such a state takes, and where they escape, follows from
-// how many X's a token has and how many must come after it. Immutable but for a bitmap at hand;
-// thread-safe.
+// how many X's a token has and how many must come after it. Immutable; thread-safe.
 class CountedTokens {
  public:
   struct Escape {
@@ -30,14 +28,12 @@ class CountedTokens {
     uint32_t node;    // of the vocabulary's trie
   };
 
-  // `loose`: such a state with X* as its loop. `table`: Slice::Tabulate of X. `characters`: as
-  // SliceStore::JsonCharacters() has them. `most`: tokens that
+  // `loose`: such a state with X* as its loop. `table`: Slice::Tabulate of X. `most`: tokens that
   // need more X's than this are left out, and not walked where that shows. Null where it cannot
   // be told: the rest calls a procedure at once or begins as X's do, or how many X's complete a
   // prefix takes a search over many states.
   static std::unique_ptr<CountedTokens> Create(const Vocab& vocab, SetTable* sets, TermId loose,
-                                               const std::vector<uint32_t>& table,
-                                               std::span<const uint16_t> characters, TermId rest,
+                                               const std::vector<uint32_t>& table, TermId rest,
                                                int64_t most, WalkScratch* scratch);
 
   // The tokens that `loose` (as above) takes and the state of up to `most` X's does not, of those
@@ -55,10 +51,9 @@ class CountedTokens {
 
   // Whether the state of `least` to `most` X's can be told.
   bool Knows(int64_t least) const { return least == 0 || any_number_; }
-  // How many tokens that state takes, the tokens themselves, in no order, and as a bitmap of
-  // ceil(V/32) words; where tokens escape from it, ascending.
-  size_t Count(int64_t least, int64_t most) const;
-  std::vector<TokenId> List(int64_t least, int64_t most) const;
+  // The tokens that state takes: as a list, in no order, where that is at hand and no longer than
+  // `limit`; as a bitmap of ceil(V/32) words. Where tokens escape from it, ascending.
+  std::optional<std::vector<TokenId>> List(int64_t least, int64_t most, size_t limit) const;
   std::vector<uint32_t> Bitmap(int64_t least, int64_t most) const;
   std::vector<uint32_t> Escapes(int64_t least, int64_t most) const;
   size_t memory_bytes() const;
@@ -66,6 +61,7 @@ class CountedTokens {
  private:
   // Tokens by a number.
   struct ByNumber {
+    ByNumber() = default;
     explicit ByNumber(const std::vector<uint64_t>& entries);  // number << 32 | token
     // `numbers`: of each token in the order of the trie, of those in `runs`.
     ByNumber(std::span<const uint16_t> numbers, std::span<const TokenRun> runs,
@@ -77,20 +73,18 @@ class CountedTokens {
     std::vector<uint32_t> ends;   // how many tokens have this number or a lower one
   };
 
-  CountedTokens(size_t words, ByNumber inside, ByNumber left, std::vector<Escape> escapes,
-                bool any_number, int64_t most);
+  CountedTokens(size_t words, ByNumber inside, std::vector<uint16_t> numbers, ByNumber left,
+                std::vector<Escape> escapes, bool any_number, int64_t most);
 
   const size_t words_;
   const ByNumber inside_;  // that end in the loop, by the X's until the loop can end
-  const ByNumber left_;    // that have left it, by the X's before
+  // Instead of these where they are many: of each token.
+  const std::vector<uint16_t> numbers_;
+  const ByNumber left_;  // that have left it, by the X's before
   const std::vector<Escape> escapes_;
   // After any token that ends in the loop, any greater number of X's can complete it as well.
   const bool any_number_;
   const int64_t most_;
-  mutable std::mutex mutex_;
-  // The bitmap asked for last, of the first so many of inside_: counts mostly go down by little.
-  mutable std::vector<uint32_t> bits_;
-  mutable size_t in_bits_ = 0;
 };
 
 }  // namespace grammask::internal

@@ -10,6 +10,7 @@
 // Cost: 10 to 50 us where few tokens are near, once some milliseconds where many are. Tests:
 // tests/mask/counted_test.cc, mask_test.cc.
 #include <algorithm>
+#include <bit>
 
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
@@ -235,8 +236,8 @@ std::shared_ptr<const CountedTokens> MaskCache::TokensOf(TermId state,
   std::shared_ptr<const CountedTokens> made;
   {
     const DraftLease draft(&drafts_);
-    made = CountedTokens::Create(*vocab_, &sets_, loose, *table, slice_store_->JsonCharacters(),
-                                 counted.rest, most, &draft->scratch);
+    made =
+        CountedTokens::Create(*vocab_, &sets_, loose, *table, counted.rest, most, &draft->scratch);
   }
   std::lock_guard lock(counted_mutex_);
   if (counted_bytes_ > kMostCounted) {
@@ -264,12 +265,24 @@ const Level1* MaskCache::FromCount(TermId state, const TermStore::Counted& count
   if (tokens == nullptr || !tokens->Knows(counted.least)) return nullptr;
   const DraftLease draft(&drafts_);
   Level1 result;
-  if (tokens->Count(counted.least, counted.most) > kMaxList) {
-    result.accepted.bitmap = bitmaps_.Intern(tokens->Bitmap(counted.least, counted.most));
-  } else {
-    draft->accepted = tokens->List(counted.least, counted.most);
+  if (auto list = tokens->List(counted.least, counted.most, kMaxList)) {
+    draft->accepted = *std::move(list);
     std::ranges::sort(draft->accepted);
     result.accepted = Compact(draft->accepted, {});
+  } else {
+    const std::vector<uint32_t> bits = tokens->Bitmap(counted.least, counted.most);
+    size_t count = 0;
+    for (size_t w = 0; w < bits.size() && count <= kMaxList; ++w) {
+      count += static_cast<size_t>(std::popcount(bits[w]));
+    }
+    if (count > kMaxList) {
+      result.accepted.bitmap = bitmaps_.Intern(bits);
+    } else {
+      for (TokenId t = 0; t < vocab_->size(); ++t) {
+        if (TestBit(bits.data(), t)) draft->accepted.push_back(t);
+      }
+      result.accepted = Compact(draft->accepted, {});
+    }
   }
   draft->escapes = tokens->Escapes(counted.least, counted.most);
   if (!draft->escapes.empty()) AddEscapes(&*draft, &result);

@@ -41,9 +41,6 @@ class Slice {
   // longest() counts them.
   const uint32_t* UpTo(uint64_t most);
   int longest() const { return longest_; }  // greatest number of X in a token
-  // Of each token in the order of the vocabulary's trie the number of X, 0 where it is none; empty
-  // before a call of UpTo with fewer than longest().
-  std::span<const uint16_t> counts() const { return counts_; }
   const TokenTrie& others() const { return others_; }
   // The child of the root of others() for a first byte, or 0.
   uint32_t root_child(uint8_t byte) const { return root_children_[byte]; }

@@ -106,11 +106,6 @@ void SliceStore::MakeJsonStrings(const Vocab& vocab) {
   });
 }
 
-std::span<const uint16_t> SliceStore::JsonCharacters() {
-  std::lock_guard lock(mutex_);
-  return stays_ != nullptr ? stays_->counts() : std::span<const uint16_t>();
-}
-
 // Locked.
 void SliceStore::Evict() {
   size_t bytes = 0;

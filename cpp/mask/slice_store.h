@@ -31,10 +31,6 @@ class SliceStore {
   // Makes the slice of the characters of JSON strings, in all their spellings, and its bitmap of
   // all tokens. It stays. Nothing to do after the first time.
   void MakeJsonStrings(const Vocab& vocab);
-  // Of each token in the order of the vocabulary's trie: how many characters it has, where these
-  // are some that JSON strings have, spelled with escapes or not; else 0. Empty before
-  // MakeJsonStrings. Lives as long as this.
-  std::span<const uint16_t> JsonCharacters();
   size_t memory_bytes();
   size_t slice_bytes();  // of slices alone, which are what is bounded
 

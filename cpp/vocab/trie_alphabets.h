@@ -5,6 +5,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -48,8 +49,20 @@ class TrieAlphabets {
   const Alphabet& below(uint32_t node) const { return alphabets_[id_[node]]; }
   // The greatest length of a text below `node`, counted from the root.
   uint32_t deepest(uint32_t node) const { return deepest_[node]; }
-  // The length of each text in the trie, by its place in the order of the trie (Trie::tokens).
+  // The length of each text in the trie, by its place in the order of the trie (Trie::tokens), and
+  // how many of its bytes begin a character: all but 0x80..0xBF.
   std::span<const uint16_t> lengths() const { return lengths_; }
+  std::span<const uint16_t> characters() const { return characters_; }
+  // The same of the text of a node.
+  uint32_t characters(uint32_t node) const { return node_characters_[node]; }
+  // The nodes that add `byte`, which begins a character, to a text of whole characters: ascending.
+  std::span<const uint32_t> adding(uint8_t byte) const {
+    return std::span(adding_).subspan(first_adding_[byte],
+                                      first_adding_[byte + size_t{1}] - first_adding_[byte]);
+  }
+  // The nodes whose text is no UTF-8 and their parents' is, the last character maybe cut off. What
+  // is below these is in no list, and neither are the other bytes of characters.
+  std::span<const uint32_t> broken() const { return adding(kNoLead); }
   // The children of a node that has many, by their bytes (0: none); null for others.
   const uint32_t* children(uint32_t node) const {
     const auto it = wide_.find(node);
@@ -58,17 +71,52 @@ class TrieAlphabets {
   static constexpr uint32_t kManyChildren = 24;
   size_t memory_bytes() const {
     return alphabets_.capacity() * sizeof(Alphabet) +
-           (id_.capacity() + deepest_.capacity() + lengths_.capacity()) * 2 +
-           children_.capacity() * 4 + wide_.capacity() * 12;
+           (id_.capacity() + deepest_.capacity() + lengths_.capacity() + characters_.capacity() +
+            node_characters_.capacity()) *
+               2 +
+           (children_.capacity() + adding_.capacity() + first_adding_.capacity()) * 4 +
+           wide_.capacity() * 12;
   }
 
  private:
+  static constexpr uint8_t kNoLead = 0xFF;  // a byte that begins no character
+
+  void List(std::span<const uint16_t> places);
+
   std::vector<Alphabet> alphabets_;
   std::vector<uint16_t> id_;       // by node, an index of alphabets_
   std::vector<uint16_t> deepest_;  // by node
   std::vector<uint16_t> lengths_;  // by token
+  std::vector<uint16_t> characters_;
+  std::vector<uint16_t> node_characters_;
+  std::vector<uint32_t> adding_;        // nodes by byte
+  std::vector<uint32_t> first_adding_;  // by byte: where its nodes begin, or would
   std::vector<uint32_t> children_;
   absl::flat_hash_map<uint32_t, uint32_t> wide_;  // indexes of children_
+};
+
+// Some nodes of a trie.
+class NodeSet {
+ public:
+  explicit NodeSet(size_t node_count) : count_(node_count), words_(node_count / 64 + 1) {}
+  void Add(std::span<const uint32_t> nodes) {
+    for (uint32_t i : nodes) words_[i / 64] |= uint64_t{1} << (i % 64);
+  }
+  // The first one from `from` on; the number of nodes where there is none.
+  uint32_t Next(uint32_t from) const {
+    if (from >= count_) return static_cast<uint32_t>(count_);
+    size_t w = from / 64;
+    uint64_t left = words_[w] >> (from % 64);
+    if (left != 0) return from + static_cast<uint32_t>(std::countr_zero(left));
+    do {
+      if (++w == words_.size()) return static_cast<uint32_t>(count_);
+    } while (words_[w] == 0);
+    return static_cast<uint32_t>(w * 64) + static_cast<uint32_t>(std::countr_zero(words_[w]));
+  }
+
+ private:
+  size_t count_;
+  std::vector<uint64_t> words_;
 };
 
 }  // namespace grammask::internal

@@ -59,6 +59,7 @@ TEST_F(JsonContent, AnyCharactersAreNoConditionOnContent) {
   };
   for (TermId content : contents) {
     EXPECT_EQ(And({Any(0), content}), content) << s_.ToString(content);
+    EXPECT_EQ(Choice({content, Any(0)}), Any(0)) << s_.ToString(content);
     if (s_.term(content).nullable) continue;
     EXPECT_EQ(And({Any(1), content}), content) << s_.ToString(content);
     EXPECT_NE(And({Any(2), content}), content) << s_.ToString(content);
@@ -158,8 +159,11 @@ TEST_F(JsonContent, OtherTextsKeepIt) {
   for (TermId other : others) {
     const TermId both = And({Any(0), other});
     EXPECT_NE(both, other) << s_.ToString(other);
+    const TermId either = Choice({other, Any(0)});
+    EXPECT_NE(either, Any(0)) << s_.ToString(other);
     for (const char* text : {"a\"b", "\n", "\\x", "\\ud83d", "\xED\xA0\x80", "a", "\"", "a\\"}) {
       EXPECT_EQ(Matches(both, text), Matches(Any(0), text) && Matches(other, text)) << text;
+      EXPECT_EQ(Matches(either, text), Matches(Any(0), text) || Matches(other, text)) << text;
     }
   }
 }

@@ -125,20 +125,12 @@ std::vector<Pattern> Patterns() {
   };
 }
 
-// With the numbers of characters of all tokens at hand.
-std::shared_ptr<SliceStore> JsonStrings(const Vocab& vocab) {
-  auto slices = std::make_shared<SliceStore>();
-  slices->MakeJsonStrings(vocab);
-  return slices;
-}
-
 // Every length left, each checked against trying all tokens.
 TEST(CountedMask, BesidePatterns) {
   const auto vocab = MakeVocab(Tokens());
-  const auto slices = JsonStrings(*vocab);
   for (const bool json : {false, true}) {
     for (const Pattern& pattern : Patterns()) {
-      MaskWorld w(vocab, slices);
+      MaskWorld w(vocab);
       for (const auto& [least, most] : std::vector<std::pair<int64_t, int64_t>>{
                {0, 3}, {0, 5}, {0, 12}, {2, 5}, {6, 6}, {0, 16}, {0, 17}, {1, 40}, {30, 40}}) {
         if (most < pattern.shortest || least > pattern.longest) continue;
@@ -162,24 +154,48 @@ TEST(CountedMask, BesidePatterns) {
   }
 }
 
+// More tokens end in the loop than are kept as lists.
+TEST(CountedMask, ManyTokens) {
+  const auto vocab = MakeVocab(
+      ManyTokens({"\xC3", "a\xC3", "1\xC3\xA9\xC3", "\x97", "\\u003", "\\u0031", "ab\",1"}, 13,
+                 "aabbccddx019 \"\xC3\xA9\xE6\x97\xA5", 30000, 9));
+  for (const bool json : {false, true}) {
+    MaskWorld w(vocab);
+    for (const auto& [least, most] :
+         std::vector<std::pair<int64_t, int64_t>>{{0, 3}, {5, 5}, {7, 12}}) {
+      const SetId start = w.Start([&, least = least, most = most](GrammarBuilder& b) {
+        const NodeId any = b.Star(Class(b, CodePointSet::All().Minus({{'"', '"'}}), json));
+        const NodeId digits = b.Repeat(Class(b, CodePointSet{{'0', '9'}}, json), 2, kUnbounded);
+        return b.Sequence({b.And({b.Repeat(Class(b, CodePointSet::All(), json), least, most),
+                                  b.Sequence({any, digits, any})}),
+                           b.Bytes("\"")});
+      });
+      for (const char* text : {"", "a", "1", "x12", "\xC3\xA9 0"}) {
+        const SetId set = w.sets().Run(start, text);
+        if (set == SetTable::Dead()) continue;
+        w.Check(set, std::to_string(json) + std::to_string(most) + " after " + text);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 // A count alone, of characters that are not most of all.
 TEST(CountedMask, Alone) {
   const auto vocab = MakeVocab(Tokens());
   const CodePointSet classes[] = {{{'a', 'f'}, {0xE9, 0xE9}},
                                   {{'a', 'f'}, {'\\', '\\'}, {'n', 'n'}, {0x80, 0x10FFFF}}};
   for (const CodePointSet& x : classes) {
-    for (const bool at_hand : {false, true}) {
-      MaskWorld w(vocab, at_hand ? JsonStrings(*vocab) : std::make_shared<SliceStore>());
-      for (int64_t most = 1; most < 14; ++most) {
-        for (int64_t least : {int64_t{0}, int64_t{1}, most}) {
-          const SetId start = w.Start([&](GrammarBuilder& b) {
-            return b.Sequence({b.Repeat(b.Class(x), least, most), b.Bytes("\""),
-                               b.Star(b.Class(CodePointSet{{',', ','}, {'a', 'b'}}))});
-          });
-          w.CheckAlong(start, std::string(static_cast<size_t>(most), 'b') + "\"a",
-                       std::to_string(least) + " to " + std::to_string(most));
-          if (HasFatalFailure()) return;
-        }
+    MaskWorld w(vocab);
+    for (int64_t most = 1; most < 14; ++most) {
+      for (int64_t least : {int64_t{0}, int64_t{1}, most}) {
+        const SetId start = w.Start([&](GrammarBuilder& b) {
+          return b.Sequence({b.Repeat(b.Class(x), least, most), b.Bytes("\""),
+                             b.Star(b.Class(CodePointSet{{',', ','}, {'a', 'b'}}))});
+        });
+        w.CheckAlong(start, std::string(static_cast<size_t>(most), 'b') + "\"a",
+                     std::to_string(least) + " to " + std::to_string(most));
+        if (HasFatalFailure()) return;
       }
     }
   }

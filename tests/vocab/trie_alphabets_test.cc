@@ -64,12 +64,31 @@ void Check(const std::vector<std::string>& tokens) {
       EXPECT_TRUE(std::ranges::equal(children, std::span(found, 256))) << n;
     }
   }
+  auto characters_of = [](std::string_view text) {
+    return std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; });
+  };
+  std::vector<std::vector<uint32_t>> adding(256);
+  std::vector<uint32_t> broken;
+  NodeSet not_listed(trie.nodes.size() - 1);
   std::string path;
   for (uint32_t n = 0; n + 1 < trie.nodes.size(); ++n) {
     const TrieNode& node = trie.nodes[n];
     if (n > 0) {
       path.resize(node.depth - 1u);
+      Alphabet ignored;
+      const bool before = Decodes(path, &ignored);
       path += static_cast<char>(node.byte);
+      if (before && !Decodes(path, &ignored)) {
+        broken.push_back(n);
+      } else if (before && (node.byte & 0xC0) != 0x80) {
+        adding[node.byte].push_back(n);
+      } else {
+        not_listed.Add({&n, 1});
+      }
+      EXPECT_EQ(alphabets.characters(n), characters_of(path)) << path;
+      for (uint32_t t = node.tokens; t < trie.nodes[n + 1].tokens; ++t) {
+        EXPECT_EQ(alphabets.characters()[t], characters_of(path)) << path;
+      }
     }
     Alphabet expected;
     uint32_t deepest = node.depth;
@@ -101,6 +120,44 @@ void Check(const std::vector<std::string>& tokens) {
     EXPECT_EQ(alphabets.below(n).other, expected.other) << "below \"" << path << '"';
     if (!expected.other) {
       EXPECT_EQ(alphabets.below(n), expected) << "below \"" << path << '"';
+    }
+  }
+  for (int b = 0; b < 0xFF; ++b) {
+    EXPECT_TRUE(std::ranges::equal(alphabets.adding(static_cast<uint8_t>(b)),
+                                   adding[static_cast<size_t>(b)]))
+        << b;
+  }
+  EXPECT_TRUE(std::ranges::equal(alphabets.broken(), broken));
+  // All in lists and not are all but the root, each once.
+  NodeSet all(trie.nodes.size() - 1);
+  const auto count = static_cast<uint32_t>(trie.nodes.size() - 1);
+  size_t listed = broken.size();
+  all.Add(broken);
+  for (const auto& list : adding) {
+    all.Add(list);
+    listed += list.size();
+  }
+  for (uint32_t n = not_listed.Next(0); n < count; n = not_listed.Next(n + 1)) {
+    EXPECT_EQ(all.Next(n) == n, false);
+    ++listed;
+  }
+  EXPECT_EQ(listed + 1, count);
+}
+
+TEST(NodeSet, NextFromAnywhere) {
+  for (const uint32_t count : {1u, 63u, 64u, 65u, 128u, 1000u}) {
+    std::mt19937 random(count);
+    for (int round = 0; round < 20; ++round) {
+      NodeSet set(count);
+      std::vector<uint32_t> nodes;
+      for (uint32_t i = 0; i < count; ++i) {
+        if (random() % (1u << (round / 2)) == 0) nodes.push_back(i);
+      }
+      set.Add(nodes);
+      for (uint32_t from = 0; from <= count; ++from) {
+        const auto it = std::ranges::lower_bound(nodes, from);
+        ASSERT_EQ(set.Next(from), it == nodes.end() ? count : *it) << count << ' ' << from;
+      }
     }
   }
 }
