@@ -14,11 +14,11 @@ namespace {
 // quotes and escapes, whole and cut, after what a match may end or begin with.
 std::vector<std::string> Tokens() {
   std::vector<std::string> tokens =
-      ManyTokens({"\xC3\xA9", "a\xC3", "\xE6\x97\xA5", "\xF0\x9F", "\x97\xA5"}, 7,
-                 "aaabbc12-\xC3\xA9", 6000, 9);
+      ManyTokens({"\xC3\xA9", "a\xC3", "b\xC3\xA9\x61", "\xE6\x97\xA5", "\xF0\x9F", "\x97\xA5"}, 7,
+                 "aaabbc12-", 6000, 9);
   std::vector<std::string> others =
       ManyTokens({"\\u0061", "\\u006", "b\\u0061b\",", "\\n", "ab\\", "\xC3\xA9\"", "1-2\"]",
-                  "aab\\\"b\"", "\",\n  ab", "\"]", "abab\"", "ab\"x", "\\u00e9"},
+                  "aab\\\"b\"", "12-\"]", "-\"]", "\",\n  ab", "\"]", "abab\"", "ab\"x", "\\u00e9"},
                  8, "aab1\"\\-u0", 120, 7);
   tokens.insert(tokens.end(), others.begin(), others.end());
   std::ranges::sort(tokens);
@@ -114,7 +114,9 @@ TEST(SearchMasks, OnlyWhatMayEndIsAdded) {
   ASSERT_NE(search.slice, nullptr) << "the vocabulary has too many other tokens for a slice";
   EXPECT_EQ(begun.slice, search.slice);
   EXPECT_EQ(begun.accepted.bitmap, search.accepted.bitmap);
+  ASSERT_NE(search.residual, nullptr);
   EXPECT_EQ(begun.residual, search.residual);
+  ASSERT_NE(nearly.residual, nullptr);
   const auto& entries = nearly.residual->entries;
   EXPECT_GT(entries.size(), search.residual->entries.size());
   for (const uint64_t entry : search.residual->entries) {
