@@ -180,7 +180,7 @@ class MaskCache {
   SetTable& sets_;
   TermStore& terms_;
   const size_t words_;
-  std::mutex mutex_;  // memory_, tries_, residuals_, left_over_, heads_, searches_, spelled_
+  std::mutex mutex_;  // memory_, tries_, residuals_, left_over_, heads_, spelled_
   BumpArena memory_;
   BitmapStore bitmaps_;
   std::vector<std::unique_ptr<const TokenTrie>> tries_;
@@ -188,8 +188,7 @@ class MaskCache {
   // What is left over (its entries, its references) as it can follow in a set.
   using LeftOver = std::tuple<const Residual*, const uint32_t*, uint32_t>;
   absl::flat_hash_map<LeftOver, const TokenMask*> left_over_;
-  absl::flat_hash_set<uint64_t> heads_;     // met once: value << 4 | elements in front of it
-  absl::flat_hash_set<uint32_t> searches_;  // whose mask was of use once, and not made
+  absl::flat_hash_set<uint64_t> heads_;  // met once: value << 4 | elements in front of it
   // By the node from which they are spelled.
   absl::flat_hash_map<uint32_t, std::unique_ptr<const std::vector<SpelledText>>> spelled_;
   const std::shared_ptr<SliceStore> slice_store_;

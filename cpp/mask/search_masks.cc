@@ -96,11 +96,6 @@ bool MaskCache::WalkBeside(TermId state, TermId search, const Slice& slice, Draf
 // to be stored. False where it is as well made by itself; the draft is then as it was.
 bool MaskCache::FromSearch(TermId state, TermId search, const Slice& slice, Draft* draft) {
   if (search == state) return false;
-  if (terms_.attachment(search).load(std::memory_order_acquire) == nullptr) {
-    // Perhaps no text gets there; the second state that could use it has it made.
-    std::lock_guard lock(mutex_);
-    if (searches_.insert(search.value).second) return false;
-  }
   const Level1& known = OfState(search);
   if (known.slice == nullptr || known.slice != draft->slice) return false;
   if (known.others_reach == UINT64_MAX) return false;  // it has a bound
