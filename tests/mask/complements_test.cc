@@ -47,16 +47,7 @@ std::vector<std::string> Tokens() {
                     12, "aabbcdxyz01 -\"\\\xC3\xA9", 4000, 12);
 }
 
-struct Maker {
-  GrammarBuilder& b;
-  bool json;
-  NodeId Of(const CodePointSet& set) { return json ? b.JsonClass(set) : b.Class(set); }
-  NodeId Any() {
-    return b.Star(Of(json ? CodePointSet::All() : CodePointSet::All().Minus({{'"', '"'}})));
-  }
-  NodeId Text(std::string_view text) { return json ? b.JsonText(text) : b.Bytes(text); }
-  NodeId With(std::string_view text) { return b.Sequence({Any(), Text(text), Any()}); }
-};
+using Maker = ContentMaker;
 using Make = NodeId (*)(Maker);
 
 constexpr Make kIncluded[] = {

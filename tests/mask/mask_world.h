@@ -47,6 +47,20 @@ inline std::vector<std::string> ManyTokens(std::initializer_list<const char*> te
   return tokens;
 }
 
+// Makes parts of strings, of raw bytes without quotes or of what JSON strings hold.
+struct ContentMaker {
+  GrammarBuilder& b;
+  bool json;
+  NodeId Of(const CodePointSet& set) { return json ? b.JsonClass(set) : b.Class(set); }
+  NodeId Any() {
+    return b.Star(Of(json ? CodePointSet::All() : CodePointSet::All().Minus({{'"', '"'}})));
+  }
+  NodeId Text(std::string_view text) { return json ? b.JsonText(text) : b.Bytes(text); }
+  // Whatever holds that somewhere.
+  NodeId With(NodeId what) { return b.Sequence({Any(), what, Any()}); }
+  NodeId With(std::string_view text) { return With(Text(text)); }
+};
+
 class MaskWorld {
  public:
   explicit MaskWorld(std::shared_ptr<const Vocab> vocab,

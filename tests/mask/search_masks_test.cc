@@ -26,34 +26,24 @@ std::vector<std::string> Tokens() {
   return tokens;
 }
 
-struct Maker {
-  GrammarBuilder& b;
-  bool json;
-  NodeId Of(const CodePointSet& set) { return json ? b.JsonClass(set) : b.Class(set); }
-  NodeId Any() {
-    return b.Star(Of(json ? CodePointSet::All() : CodePointSet::All().Minus({{'"', '"'}})));
-  }
-  NodeId Text(std::string_view text) { return json ? b.JsonText(text) : b.Bytes(text); }
-  NodeId With(NodeId what) { return b.Sequence({Any(), what, Any()}); }
-  NodeId Digit() { return Of({{'0', '9'}}); }
-};
+using Maker = ContentMaker;
 using Make = NodeId (*)(Maker);
 
 constexpr Make kSearches[] = {
-    [](Maker m) { return m.With(m.Text("ab")); },
-    [](Maker m) { return m.With(m.Text("abab")); },
+    [](Maker m) { return m.With("ab"); },
+    [](Maker m) { return m.With("abab"); },
     // Must end so, and may so end at many places.
     [](Maker m) { return m.b.Sequence({m.Any(), m.Text("ab")}); },
     [](Maker m) { return m.b.Sequence({m.Any(), m.Text("a"), m.b.Optional(m.Text("b"))}); },
     [](Maker m) {
-      return m.With(
-          m.b.Sequence({m.Digit(), m.Digit(), m.Text("-"), m.b.Repeat(m.Digit(), 1, kUnbounded)}));
+      return m.With(m.b.Sequence({m.Of({{'0', '9'}}), m.Of({{'0', '9'}}), m.Text("-"),
+                                  m.b.Repeat(m.Of({{'0', '9'}}), 1, kUnbounded)}));
     },
     // Nothing ends a match that has begun.
     [](Maker m) { return m.b.Sequence({m.Any(), m.Text("a"), m.Any(), m.Text("b"), m.Any()}); },
-    [](Maker m) { return m.b.And({m.With(m.Text("ab")), m.With(m.Text("ba"))}); },
-    [](Maker m) { return m.b.Choice({m.With(m.Text("ab1")), m.With(m.Text("1-"))}); },
-    [](Maker m) { return m.b.Choice({m.With(m.Text("ab")), m.Text("1")}); },
+    [](Maker m) { return m.b.And({m.With("ab"), m.With("ba")}); },
+    [](Maker m) { return m.b.Choice({m.With("ab1"), m.With("1-")}); },
+    [](Maker m) { return m.b.Choice({m.With("ab"), m.Text("1")}); },
     [](Maker m) { return m.With(m.Of({{0xE9, 0xE9}})); },
     // Some character must not occur at all.
     [](Maker m) {
