@@ -126,7 +126,7 @@ class TermBuilder {
   Node& at(NodeId id) { return nodes_[id.value]; }
 
   // Names the first rule that holds `node`.
-  Status TooManyStates(NodeId node) {
+  [[gnu::cold]] Status TooManyStates(NodeId node) {
     for (uint32_t r = 0; r < rules_.size(); ++r) {
       std::vector<NodeId> todo = {g_.rule_body(RuleId(r))};
       std::vector<bool> seen(nodes_.size());

@@ -1,4 +1,4 @@
-// A place in a source text to an error message that shows it.
+// Statuses; and from a place in a source text to an error message that shows it.
 //
 // The line is found by counting line ends up to the offset, then cut to a window around the caret
 // so that a schema written on one line of megabytes still gives a short message. For example
@@ -10,6 +10,29 @@
 #include <array>
 
 #include "base/utf8.h"
+
+namespace grammask {
+
+Status::Status(StatusCode code, std::string message)
+    : error_(code == StatusCode::kOk ? nullptr : new Error{code, std::move(message)}) {}
+
+const Status::Error* Status::Copy(const Error& error) { return new Error(error); }
+
+void Status::Delete(const Error* error) { delete error; }
+
+const std::string& Status::NoMessage() {
+  static const std::string none;
+  return none;
+}
+
+Status InvalidArgument(std::string m) { return {StatusCode::kInvalidArgument, std::move(m)}; }
+Status Unsupported(std::string m) { return {StatusCode::kUnsupported, std::move(m)}; }
+Status Unsatisfiable(std::string m) { return {StatusCode::kUnsatisfiable, std::move(m)}; }
+Status ResourceExhausted(std::string m) { return {StatusCode::kResourceExhausted, std::move(m)}; }
+Status OutOfRange(std::string m) { return {StatusCode::kOutOfRange, std::move(m)}; }
+Status FailedPrecondition(std::string m) { return {StatusCode::kFailedPrecondition, std::move(m)}; }
+
+}  // namespace grammask
 
 namespace grammask::internal {
 namespace {

@@ -34,8 +34,8 @@ namespace grammask::internal {
 //       ^
 // `offset` is in bytes; lines and columns count from 1, columns in code points. A long line is cut
 // around the caret. A `source` that is not UTF-8 is shown with replacement characters.
-Status SourceError(std::string_view source, size_t offset, std::string_view what,
-                   StatusCode code = StatusCode::kInvalidArgument);
+[[gnu::cold]] Status SourceError(std::string_view source, size_t offset, std::string_view what,
+                                 StatusCode code = StatusCode::kInvalidArgument);
 
 }  // namespace grammask::internal
 

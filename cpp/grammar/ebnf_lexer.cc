@@ -149,7 +149,9 @@ class Lexer {
     pos_ += size;
   }
 
-  Status Error(std::string_view what) const { return SourceError(source_, pos_, what); }
+  [[gnu::cold]] Status Error(std::string_view what) const {
+    return SourceError(source_, pos_, what);
+  }
 
   std::string_view source_;
   const Limits& limits_;
@@ -181,7 +183,9 @@ class UnitReader {
     return Unit{c->code_point, false};
   }
 
-  Status Error(size_t at, std::string_view what) const { return SourceError(source_, at, what); }
+  [[gnu::cold]] Status Error(size_t at, std::string_view what) const {
+    return SourceError(source_, at, what);
+  }
 
  private:
   StatusOr<Unit> Escape() {

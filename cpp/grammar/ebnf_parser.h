@@ -70,8 +70,8 @@ class EbnfParser {
   bool IsPunct(uint32_t i, char c) const {
     return at(i).kind == EbnfTokenKind::kPunct && source_[at(i).offset] == c;
   }
-  Status Error(uint32_t token, std::string_view what,
-               StatusCode code = StatusCode::kInvalidArgument) const {
+  [[gnu::cold]] Status Error(uint32_t token, std::string_view what,
+                             StatusCode code = StatusCode::kInvalidArgument) const {
     return SourceError(source_, at(token).offset, what, code);
   }
   // The macro that token i calls, unless the grammar defines a rule of that name.
@@ -84,7 +84,7 @@ class EbnfParser {
 
   Status FindRules();
   Status CheckHeader(uint32_t define);
-  Status NoRoot() const;
+  [[gnu::cold]] Status NoRoot() const;
   Status ParseInlinedRules();
   void MarkInlined();
   Status UndefinedRule(uint32_t token) const;

@@ -85,7 +85,7 @@ Alternative TakeAnchors(const RegexTree& tree, const uint32_t* id) {
   return a;
 }
 
-Status TooIntricate(std::string_view pattern, const RegexTree& tree) {
+[[gnu::cold]] Status TooIntricate(std::string_view pattern, const RegexTree& tree) {
   size_t offset = 0;
   for (const RegexNode& n : tree.nodes) {
     if (n.kind != RegexKind::kBeside && n.kind != RegexKind::kLook) continue;

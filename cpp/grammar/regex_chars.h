@@ -42,8 +42,8 @@ class RegexCharReader {
   // After `[`, through the closing bracket. Closed under case folding where `ignore_case`.
   StatusOr<CodePointSet> ReadClass(bool ignore_case);
 
-  Status Error(size_t offset, std::string_view what,
-               StatusCode code = StatusCode::kInvalidArgument) const {
+  [[gnu::cold]] Status Error(size_t offset, std::string_view what,
+                             StatusCode code = StatusCode::kInvalidArgument) const {
     return SourceError(pattern_, offset, what, code);
   }
 

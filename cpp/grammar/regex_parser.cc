@@ -71,8 +71,8 @@ class Parser {
   bool QuantifierFollows() const;
   StatusOr<Counts> ReadCounts();
   Status ApplyQuantifier();
-  Status Error(size_t offset, std::string_view what,
-               StatusCode code = StatusCode::kInvalidArgument) const {
+  [[gnu::cold]] Status Error(size_t offset, std::string_view what,
+                             StatusCode code = StatusCode::kInvalidArgument) const {
     return in_.Error(offset, what, code);
   }
 

@@ -20,36 +20,50 @@ enum class StatusCode : uint8_t {
   kInternal,            // a bug in this library
 };
 
-// An outcome: kOk, or a code and a message for the user. Cheap to copy when ok. Immutable, so
-// safe to read from many threads.
+// An outcome: kOk, or a code and a message for the user. One pointer, null when ok, so that what
+// succeeds costs nothing. Immutable, so safe to read from many threads.
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
+  [[gnu::cold]] Status(StatusCode code, std::string message);
+  Status(const Status& other) : error_(other.ok() ? nullptr : Copy(*other.error_)) {}
+  Status(Status&& other) noexcept : error_(std::exchange(other.error_, nullptr)) {}
+  Status& operator=(Status other) noexcept {
+    std::swap(error_, other.error_);
+    return *this;
+  }
+  ~Status() {
+    if (!ok()) [[unlikely]]
+      Delete(error_);
+  }
 
-  bool ok() const { return code_ == StatusCode::kOk; }
-  StatusCode code() const { return code_; }
+  bool ok() const { return error_ == nullptr; }
+  StatusCode code() const { return ok() ? StatusCode::kOk : error_->code; }
   // Empty when ok. Otherwise says what was found, where, and what would be right. The first line
   // stands alone; a caret line and further detail may follow it.
-  const std::string& message() const { return message_; }
+  const std::string& message() const { return ok() ? NoMessage() : error_->message; }
 
  private:
-  StatusCode code_ = StatusCode::kOk;
-  std::string message_;
+  struct Error {
+    StatusCode code;
+    std::string message;
+  };
+
+  [[gnu::cold]] static const Error* Copy(const Error& error);
+  [[gnu::cold]] static void Delete(const Error* error);
+  static const std::string& NoMessage();
+
+  const Error* error_ = nullptr;
 };
 
-inline Status InvalidArgument(std::string m) {
-  return {StatusCode::kInvalidArgument, std::move(m)};
-}
-inline Status Unsupported(std::string m) { return {StatusCode::kUnsupported, std::move(m)}; }
-inline Status Unsatisfiable(std::string m) { return {StatusCode::kUnsatisfiable, std::move(m)}; }
-inline Status ResourceExhausted(std::string m) {
-  return {StatusCode::kResourceExhausted, std::move(m)};
-}
-inline Status OutOfRange(std::string m) { return {StatusCode::kOutOfRange, std::move(m)}; }
-inline Status FailedPrecondition(std::string m) {
-  return {StatusCode::kFailedPrecondition, std::move(m)};
-}
+// Errors of each kind. Not inline, and cold: a compiler keeps what leads to them out of the way of
+// what succeeds.
+[[gnu::cold]] Status InvalidArgument(std::string m);
+[[gnu::cold]] Status Unsupported(std::string m);
+[[gnu::cold]] Status Unsatisfiable(std::string m);
+[[gnu::cold]] Status ResourceExhausted(std::string m);
+[[gnu::cold]] Status OutOfRange(std::string m);
+[[gnu::cold]] Status FailedPrecondition(std::string m);
 
 // A value, or the Status that says why there is none. value() may be called only when ok().
 template <class T>

@@ -124,7 +124,7 @@ class LongDivision {
   std::vector<uint32_t> divisor_, remainder_;
 };
 
-Status NotANumber(std::string_view text) {
+[[gnu::cold]] Status NotANumber(std::string_view text) {
   return InvalidArgument("'" + Printable(text.substr(0, 40)) +
                          "' is not a JSON number; write digits such as -12.5e3, without a leading "
                          "plus or zeros");

@@ -104,7 +104,7 @@ class ArrayEmitter {
   StatusOr<std::optional<int64_t>> CountOf(const ObjectSet& set, int depth);
   StatusOr<NodeId> Scalars(const ValueSet& set);
   NodeId UsualNumbers();
-  Status UniqueUnsupported(std::string_view what) const;
+  [[gnu::cold]] Status UniqueUnsupported(std::string_view what) const;
   // The literals of `expr`; nullopt when it holds others or too many.
   StatusOr<std::optional<std::vector<Literal>>> Literals(ExprId expr);
 

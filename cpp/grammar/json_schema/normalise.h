@@ -177,7 +177,7 @@ class Normaliser {
   StatusOr<const ObjectSet::Named*> TagOf(const ObjectSet& outside, const ObjectSet& minus);
   // Adds a case to a union, leaving out what another contains.
   Status AddCase(ObjectSet set, Union* all);
-  Status AtNearestSchema(ExprId expr, const Status& status) const;
+  [[gnu::cold]] Status AtNearestSchema(ExprId expr, const Status& status) const;
 
   StatusOr<bool> Empty(ExprId expr, int depth);
   StatusOr<bool> Empty(const ArraySet& set, int depth);

@@ -31,7 +31,7 @@ constexpr int64_t kMaxScientificPlaces = 40;
 constexpr int64_t kScientificFrom = 16;
 constexpr int64_t kScientificBelow = -5;
 
-Status ModulusTooLarge(const Decimal& multiple) {
+[[gnu::cold]] Status ModulusTooLarge(const Decimal& multiple) {
   return Status(StatusCode::kUnsupported,
                 "multipleOf " + multiple.ToString() +
                     " has more digits or places than can be counted (17 digits, 400 places); round "

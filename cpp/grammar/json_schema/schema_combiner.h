@@ -64,11 +64,11 @@ class SchemaCombiner {
   Status Tolerate(Keyword keyword, const Status& status, uint8_t types = kTypeAll);
   // In widening, whether the expression of `pattern` has a form; it is noted where it has none.
   StatusOr<bool> Tolerable(Keyword keyword, std::string_view pattern, uint8_t types);
-  Status Error(StatusCode code, Keyword keyword, std::string_view what) const {
+  [[gnu::cold]] Status Error(StatusCode code, Keyword keyword, std::string_view what) const {
     return n_.tree_.Error(code, schema_.node, keyword, what);
   }
   // The same, around an error of the algebra.
-  Status At(Keyword keyword, const Status& status) const;
+  [[gnu::cold]] Status At(Keyword keyword, const Status& status) const;
   // Notes that `keyword` left nothing, where it did.
   bool Nothing(Keyword keyword);
   std::string KeywordsBefore(Keyword keyword) const;

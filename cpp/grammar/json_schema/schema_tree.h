@@ -141,7 +141,8 @@ class SchemaTree {
   bool has_unevaluated();
 
   // "<code>: #/pointer/keyword: what". `keyword` may be kCount for the schema itself.
-  Status Error(StatusCode code, JsonId schema, Keyword keyword, std::string_view what) const;
+  [[gnu::cold]] Status Error(StatusCode code, JsonId schema, Keyword keyword,
+                             std::string_view what) const;
 
   // Every schema read so far, one line each: pointer, keywords and their values.
   std::string ToString() const;
