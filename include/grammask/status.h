@@ -21,7 +21,7 @@ enum class StatusCode : uint8_t {
 };
 
 // An outcome: kOk, or a code and a message for the user. One pointer, null when ok, so that what
-// succeeds costs nothing. Immutable, so safe to read from many threads.
+// succeeds costs nothing; what was moved from is ok. Immutable, so safe to read from many threads.
 class [[nodiscard]] Status {
  public:
   Status() = default;

@@ -256,6 +256,18 @@ TEST(Records, SchemasHaveTheSameTexts) {
       R"({"type":"object","properties":{"a":{},"b":{},"c":{}},"minProperties":1})",
       R"({"type":"object","properties":{"a":{},"b":{},"c":{}},"maxProperties":2})",
       R"({"type":["object","null"],"properties":{"a":{},"b":{},"c":{}}})",
+      // Unions of objects, beside other types, with members that differ in their values, with one
+      // that is no record, and in a cycle.
+      R"({"anyOf":[{"type":"object","properties":{"a":{"const":1},"b":{"type":"null"}},
+          "required":["a"],"additionalProperties":false},
+          {"type":"object","properties":{"a":{"const":2},"c":{"type":"null"}},"required":["a"]}]})",
+      R"({"anyOf":[{"type":"object","properties":{"a":{"type":"null"}},"required":["a"]},
+          {"type":"array","maxItems":1},{"type":"object","patternProperties":{"^b":{}},
+          "additionalProperties":false},{"type":"object","properties":{"b":{"type":"null"}},
+          "required":["b"],"maxProperties":2},{"type":"null"}]})",
+      R"({"type":"array","items":{"oneOf":[
+          {"type":"object","properties":{"k":{"const":"x"},"v":{"$ref":"#"}},"required":["k"]},
+          {"type":"object","properties":{"k":{"const":"y"}},"required":["k","w"]}]}})",
       // Standard ones: alone, in unions, elements and further members, and beside what is not.
       R"({"type":"object","properties":{"i":{"type":"integer"},"n":{"type":"number"},
           "s":{"type":"string"},"u":{"type":["string","integer","null"]},
@@ -428,6 +440,14 @@ TEST(Records, OnlyCyclesAreWrittenOut) {
       "b":{"type":"object","properties":{"x":{},"y":{},"z":{"type":"null"}}},"c":{}},"$defs":{
       "t":{"type":"object","properties":{"x":{"$ref":"#/$defs/t"},"y":{},"z":{}}}}})"),
             2);
+  // Of unions, too.
+  EXPECT_EQ(records(R"({"anyOf":[{"type":"object","properties":{"a":{"const":1},"b":{}},
+      "required":["a"]},{"type":"object","properties":{"a":{"const":2}},"required":["a"]},
+      {"type":"null"}]})"),
+            2);
+  EXPECT_EQ(records(R"({"anyOf":[{"type":"object","properties":{"a":{"const":1},"b":{"$ref":"#"}},
+      "required":["a"]},{"type":"object","properties":{"a":{"const":2}},"required":["a"]}]})"),
+            1);
 }
 
 }  // namespace

@@ -3,9 +3,39 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 namespace grammask::internal {
 namespace {
+
+TEST(Status, CopiesStandAloneAndWhatIsMovedFromIsOk) {
+  Status ok;
+  EXPECT_TRUE(ok.ok());
+  EXPECT_EQ(ok.code(), StatusCode::kOk);
+  EXPECT_EQ(ok.message(), "");
+  EXPECT_TRUE(Status(StatusCode::kOk, "no error").ok());
+
+  Status copy;
+  {
+    Status error = Unsupported("a message that is too long to be kept in place");
+    copy = error;
+    EXPECT_EQ(error.code(), StatusCode::kUnsupported);
+  }
+  EXPECT_FALSE(copy.ok());
+  EXPECT_EQ(copy.code(), StatusCode::kUnsupported);
+  EXPECT_EQ(copy.message(), "a message that is too long to be kept in place");
+  const Status moved = std::move(copy);
+  EXPECT_EQ(moved.message(), "a message that is too long to be kept in place");
+  EXPECT_TRUE(copy.ok());  // NOLINT(bugprone-use-after-move): what the header promises
+  copy = moved;
+  EXPECT_EQ(copy.message(), moved.message());
+  copy = Status();
+  EXPECT_TRUE(copy.ok());
+  EXPECT_EQ(OutOfRange("x").code(), StatusCode::kOutOfRange);
+  EXPECT_EQ(FailedPrecondition("x").code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(ResourceExhausted("x").code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(Unsatisfiable("x").code(), StatusCode::kUnsatisfiable);
+}
 
 TEST(SourceError, ShowsLineColumnAndCaret) {
   Status s = SourceError("ab\ncd)\nef", 5, "unexpected )");

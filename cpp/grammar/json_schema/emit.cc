@@ -162,21 +162,11 @@ StatusOr<NodeId> SchemaEmitter::Value(ExprId expr, int depth, std::string_view n
 
 StatusOr<NodeId> SchemaEmitter::Body(const ValueSet& set, int depth) {
   std::vector<NodeId> alternatives;
-  alone_ = set.objects.size() == 1;
-  if (records_ && alone_ && set.types() != kTypeObject) {
-    // A record is the body of a rule of its own.
-    const RuleId rule = builder_.AddRule("object");
-    calls_.emplace_back(at_work_, rule);
-    const RuleId outer = std::exchange(at_work_, rule);
-    StatusOr<NodeId> node = Case(set.objects[0], depth);
-    at_work_ = outer;
-    GM_RETURN_IF_ERROR(node.status());
-    const bool is_record = builder_.node(*node).kind == NodeKind::kRecord;
-    if (is_record) builder_.SetBody(rule, *node);
-    alternatives.push_back(is_record ? builder_.Rule(rule) : *node);
-  } else {
-    GM_RETURN_IF_ERROR(AddObjects(set.objects, depth, &alternatives));
+  if (set.types() == kTypeObject && set.objects.size() == 1) {
+    alone_ = true;
+    return Case(set.objects[0], depth);
   }
+  GM_RETURN_IF_ERROR(AddObjects(set.objects, depth, &alternatives));
   for (const ArraySet& a : set.arrays) {
     GM_ASSIGN_OR_RETURN(NodeId node, Case(a, depth));
     alternatives.push_back(node);
@@ -185,13 +175,26 @@ StatusOr<NodeId> SchemaEmitter::Body(const ValueSet& set, int depth) {
   return builder_.Choice(alternatives);
 }
 
+StatusOr<NodeId> SchemaEmitter::AsRule(const ObjectSet& set, int depth) {
+  const RuleId rule = builder_.AddRule("object");
+  calls_.emplace_back(at_work_, rule);
+  const RuleId outer = std::exchange(at_work_, rule);
+  StatusOr<NodeId> node = Case(set, depth);
+  at_work_ = outer;
+  GM_RETURN_IF_ERROR(node.status());
+  if (builder_.node(*node).kind != NodeKind::kRecord) return *node;
+  builder_.SetBody(rule, *node);
+  return builder_.Rule(rule);
+}
+
 Status SchemaEmitter::AddObjects(const std::vector<ObjectSet>& sets, int depth,
                                  std::vector<NodeId>* alternatives) {
   if (sets.empty()) return {};  // a scalar of a member of a case at work
   MemberTrie trie;
   cases_ = sets.size() >= kManyCases && !normaliser_.widens() ? &trie : nullptr;
   for (const ObjectSet& o : sets) {
-    StatusOr<NodeId> node = Case(o, depth);
+    alone_ = cases_ == nullptr;
+    StatusOr<NodeId> node = records_ && alone_ ? AsRule(o, depth) : Case(o, depth);
     if (!node.ok()) {
       cases_ = nullptr;
       return node.status();

@@ -80,6 +80,8 @@ class SchemaEmitter {
   };
   static constexpr size_t kMaxConditions = 5;
   StatusOr<NodeId> List(const ListSpec& spec);
+  // One case; a record is the body of a rule of its own.
+  StatusOr<NodeId> AsRule(const ObjectSet& set, int depth);
   // Adds the cases of a set to what its values may be.
   Status AddObjects(const std::vector<ObjectSet>& sets, int depth,
                     std::vector<NodeId>* alternatives);
