@@ -18,6 +18,7 @@
 #ifndef GRAMMASK_AUTOMATON_BODY_PROGRAM_H_
 #define GRAMMASK_AUTOMATON_BODY_PROGRAM_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -30,6 +31,37 @@ inline constexpr uint32_t kLocalTerm = uint32_t{1} << 31;
 
 inline constexpr uint32_t StepWord(TermKind kind, size_t count) {
   return static_cast<uint32_t>(kind) | static_cast<uint32_t>(count) << 4;
+}
+
+inline uint64_t AddLengths(uint64_t a, uint64_t b) { return std::min(kMaxLength, a + b); }
+
+// The length of a record's shortest text, kMaxLength where it has none; `length` gives that of a
+// child.
+template <class Length>
+uint64_t ShortestRecord(const RecordView& record, const Length& length) {
+  using enum RecordView::Child;
+  const uint64_t around = AddLengths(length(kQuoteColon), length(kAfter));
+  uint64_t required = 0, least = kMaxLength;  // members but for what comes before each
+  bool any = false;
+  for (size_t i = 0; i < record.size(); ++i) {
+    const uint64_t value = length(kFixed + i);
+    if (!record.required(i) && (any || value >= kMaxLength)) continue;
+    const uint64_t member =
+        AddLengths(AddLengths(value, around), TermStore::ShortestSpelling(record.key(i), true));
+    if (record.required(i)) {
+      required = AddLengths(required, any ? AddLengths(length(kCommaQuote), member) : member);
+      any = true;
+    } else {
+      least = std::min(least, member);
+    }
+  }
+  // The shortest key of a member that has no name is the empty one.
+  const uint64_t other = AddLengths(AddLengths(length(kQuote), length(kColon)),
+                                    AddLengths(length(kOther), length(kAfter)));
+  least = std::min(least, other);
+  const uint64_t content =
+      record.may_be_empty() ? 0 : AddLengths(length(kQuote), any ? required : least);
+  return AddLengths(AddLengths(length(kOpen), length(kEnd)), content);
 }
 
 // What a procedure does that is part of a large record's.

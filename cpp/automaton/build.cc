@@ -25,6 +25,7 @@
 
 #include "automaton/body_program.h"
 #include "automaton/members.h"
+#include "automaton/recursive_group.h"
 #include "automaton/words.h"
 #include "base/check.h"
 #include "grammar/node_store.h"
@@ -37,7 +38,7 @@ constexpr uint32_t kMaxInlineSize = 32;  // nodes of a rule that is written into
 constexpr size_t kWideClass = 8;         // members of a class that makes a loop worth sharing
 constexpr int kMaxPasses = 8;            // over all nodes, before a queue takes over
 
-uint64_t Add(uint64_t a, uint64_t b) { return std::min(kMaxLength, a + b); }
+uint64_t Add(uint64_t a, uint64_t b) { return AddLengths(a, b); }
 
 uint64_t Times(uint64_t a, uint64_t n) {
   if (a == 0 || n == 0) return 0;
@@ -462,31 +463,7 @@ class TermBuilder {
   }
 
   uint64_t RecordLength(const NodeView& v) {
-    const RecordView& record = v.record;
-    auto length = [&](size_t child) { return at(v.children[child]).length; };
-    using enum RecordView::Child;
-    const uint64_t around = Add(length(kQuoteColon), length(kAfter));
-    uint64_t required = 0, least = kMaxLength;  // members but for what comes before each
-    bool any = false;
-    for (size_t i = 0; i < record.size(); ++i) {
-      const uint64_t value = length(kFixed + i);
-      if (!record.required(i) && (any || value >= kMaxLength)) continue;
-      const uint64_t member =
-          Add(Add(value, around), TermStore::ShortestSpelling(record.key(i), true));
-      if (record.required(i)) {
-        required = Add(required, any ? Add(length(kCommaQuote), member) : member);
-        any = true;
-      } else {
-        least = std::min(least, member);
-      }
-    }
-    // The shortest key of a member that has no name is the empty one.
-    const uint64_t other =
-        Add(Add(length(kQuote), length(kColon)), Add(length(kOther), length(kAfter)));
-    least = std::min(least, other);
-    const uint64_t content =
-        record.may_be_empty() ? 0 : Add(length(kQuote), any ? required : least);
-    return Add(Add(length(kOpen), length(kEnd)), content);
+    return ShortestRecord(v.record, [&](size_t child) { return at(v.children[child]).length; });
   }
 
   // Least shortest texts: one visit to every node without a term, callees first, and passes over
@@ -842,10 +819,6 @@ class TermBuilder {
       bool& in_cycle = nodes_[i].in_cycle;
       in_cycle = node.kind == NodeKind::kRule && rules_[node.size].on_stack;
       for (NodeId c : stored_.Children(NodeId(i))) in_cycle |= at(c).in_cycle;
-      if (in_cycle && node.kind == NodeKind::kRecord) {
-        failed_ = Status(StatusCode::kInternal, "a record is part of itself");
-        in_cycle = false;
-      }
       if (in_cycle) {
         nodes_[i].step = static_cast<uint32_t>(cyclic.size());
         cyclic.push_back(i);
@@ -892,8 +865,8 @@ class TermBuilder {
     size_t words = 2 + component.size();
     for (uint32_t i : cyclic) {
       const StoredNode& node = stored_.stored(NodeId(i));
-      const bool members = node.kind == NodeKind::kMembers;
-      words += 5 + (members ? node.size : 0) + stored_.Children(NodeId(i)).size();
+      const bool more = node.kind == NodeKind::kMembers || node.kind == NodeKind::kRecord;
+      words += 5 + (more ? node.size : 0) + stored_.Children(NodeId(i)).size();
     }
     std::string out(words * sizeof(uint64_t), '\0');
     char* end = out.data();
@@ -908,6 +881,7 @@ class TermBuilder {
         put(uint64_t{ChildTerm(id).value} << 1 | 1);
       }
     };
+    std::vector<uint64_t> packed;
     put(component.size());
     put(cyclic.size());
     for (size_t i = 0; i < component.size(); ++i) {
@@ -929,6 +903,10 @@ class TermBuilder {
         put(static_cast<uint64_t>(members.max()));
         put(members.conditions());
         for (uint32_t use : members.uses()) put(use);
+      } else if (node.kind == NodeKind::kRecord) {
+        packed.clear();
+        PackRecord(stored_.View(NodeId(i)).record.words(), &packed);
+        for (uint64_t word : packed) put(word);
       } else if (node.kind == NodeKind::kRule) {
         put(rules_[node.size].position);
       }

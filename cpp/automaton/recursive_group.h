@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "grammar/ast.h"
 
@@ -16,13 +17,29 @@ namespace grammask::internal {
 inline bool IsTerm(uint64_t reference) { return (reference & 1) != 0; }
 
 struct GroupNode {
-  NodeKind kind;                   // kSequence, kChoice, kRepeat, kRule or kMembers
+  NodeKind kind;                   // kSequence, kChoice, kRepeat, kRule, kMembers or kRecord
   int64_t min = 0, max = 0;        // kRepeat, kMembers: two words
   uint32_t conditions = 0;         // kMembers: the next
   std::span<const uint64_t> uses;  // kMembers: for each child but two, as MembersView::uses()
   uint64_t rule = 0;               // kRule: its position in the group; one word
+  // kRecord: RecordView::words(); how many they are, and then two to a word, the first lower.
+  std::vector<uint32_t> record = {};
   std::span<const uint64_t> children;
 };
+
+// A view into `node`, a kRecord.
+inline RecordView RecordOf(const GroupNode& node) {
+  return {node.record.data(), node.children.size() - RecordView::kFixed};
+}
+
+// Appends words of a kRecord as they stand in a description.
+inline void PackRecord(std::span<const uint32_t> record, std::vector<uint64_t>* words) {
+  words->push_back(record.size());
+  for (size_t i = 0; i < record.size(); i += 2) {
+    const uint64_t high = i + 1 < record.size() ? record[i + 1] : 0;
+    words->push_back(high << 32 | record[i]);
+  }
+}
 
 // Reads the node at `words[*at]` and moves on. Of well-formed words only.
 inline GroupNode ReadGroupNode(std::span<const uint64_t> words, size_t* at) {
@@ -40,6 +57,13 @@ inline GroupNode ReadGroupNode(std::span<const uint64_t> words, size_t* at) {
     *at += children - 1;
   } else if (node.kind == NodeKind::kRule) {
     node.rule = words[(*at)++];
+  } else if (node.kind == NodeKind::kRecord) {
+    node.record.resize(static_cast<size_t>(words[(*at)++]));
+    for (size_t i = 0; i < node.record.size(); i += 2) {
+      const uint64_t two = words[(*at)++];
+      node.record[i] = static_cast<uint32_t>(two);
+      if (i + 1 < node.record.size()) node.record[i + 1] = static_cast<uint32_t>(two >> 32);
+    }
   }
   node.children = words.subspan(*at, children);
   *at += children;

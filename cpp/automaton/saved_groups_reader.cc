@@ -22,6 +22,7 @@ namespace grammask::internal {
 namespace {
 
 constexpr size_t kMostParts = size_t{1} << 28;  // that a step can have
+constexpr uint64_t kNothingWord = 1;            // a reference to TermStore::Nothing()
 
 }  // namespace
 
@@ -78,6 +79,8 @@ void TermReader::ReadGroupWords(uint64_t rules, std::vector<uint64_t>* words,
       if (children != 0) in_.Fail();
       words->push_back(in_.Number(rules - 1));
       break;
+    case NodeKind::kRecord:
+      return ReadGroupRecord(children, words, nests);
     default:
       in_.Fail();
       break;
@@ -92,6 +95,49 @@ void TermReader::ReadGroupWords(uint64_t rules, std::vector<uint64_t>* words,
     if ((kind == NodeKind::kSequence || kind == NodeKind::kChoice) && !rest) ++child.heads;
     nest.Cover(child);
   }
+  if (TooDeep(nest)) return;
+  nests->push_back(nest);
+}
+
+// The same for a record, of which the kind and the number of children are read. What its states are
+// made of in the end cannot fail: all parts have texts but values, which a record goes without, and
+// any text may be the key of further members, so that some is none of the named ones.
+void TermReader::ReadGroupRecord(uint64_t children, std::vector<uint64_t>* words,
+                                 std::vector<Nest>* nests) {
+  using enum RecordView::Child;
+  if (children < kFixed) return in_.Fail();
+  const size_t count = static_cast<size_t>(children) - kFixed;
+  const bool may_be_empty = in_.Number(1) != 0;
+  std::vector<uint32_t> record(2 * count);
+  std::string keys;
+  for (size_t i = 0; i < count && in_.ok(); ++i) {
+    record[i] = static_cast<uint32_t>(in_.Number(1));
+    const std::string_view key = in_.Text();
+    if (key.empty() || !IsJsonText(key)) in_.Fail();
+    keys += key;
+    if (keys.size() > UINT32_MAX / 2) in_.Fail();
+    record[count + i] = static_cast<uint32_t>(keys.size());
+  }
+  record.resize(2 * count + (keys.size() + 3) / 4);
+  if (!keys.empty()) std::memcpy(&record[2 * count], keys.data(), keys.size());
+  record.push_back(may_be_empty);
+  PackRecord(record, words);
+  Nest nest;
+  const TermId any_text = s_.Repeat(s_.Character(CodePointSet::All(), true), 0, kUnbounded);
+  for (uint64_t i = 0; i < children && in_.ok(); ++i) {
+    Nest child;
+    const uint64_t reference = GroupReference(nests->size(), *nests, &child);
+    words->push_back(reference);
+    const bool is_term = IsTerm(reference);
+    const TermId part(is_term ? static_cast<uint32_t>(reference >> 1) : 0);
+    const bool nothing = is_term && part == TermStore::Nothing();
+    if (i == kAnyKey && !nothing && part != any_text) in_.Fail();
+    if (i < kAnyKey && nothing) in_.Fail();
+    if (i == kOther && nothing != (words->end()[-2] == kNothingWord)) in_.Fail();
+    child.heads += 4;  // whatever is in a member is in an alternative, and a part of it
+    nest.Cover(child);
+  }
+  ++nest.searches;  // of the key that is none of the named ones
   if (TooDeep(nest)) return;
   nests->push_back(nest);
 }
@@ -148,6 +194,9 @@ bool TermReader::FindLengths(Group* group) {
         case NodeKind::kRule:
           length = lengths[bodies[node.rule]];
           break;
+        case NodeKind::kRecord:
+          length = ShortestRecord(RecordOf(node), [&](size_t i) { return lengths[parts[i]]; });
+          break;
         default:
           length = LengthOfMembers(*group, node);
           break;
@@ -180,6 +229,14 @@ TermId TermReader::MakeNode(const GroupNode& node, const std::vector<ProcId>& pr
       return s_.Repeat(child(0), node.min, node.max);
     case NodeKind::kRule:
       return s_.Call(procs[node.rule]);
+    case NodeKind::kRecord: {
+      program_.assign(1, StepWord(TermKind::kMembers, count - RecordView::kFixed));
+      uint64_t length =
+          ShortestRecord(RecordOf(node), [&](size_t i) { return s_.term(child(i)).min_length; });
+      for (size_t i = 0; i < count; ++i) program_.push_back(child(i).value);
+      program_.insert(program_.end(), node.record.begin(), node.record.end());
+      return length >= kMaxLength ? TermStore::Nothing() : s_.Call(s_.LazyProc(program_, length));
+    }
     default:
       break;
   }
@@ -216,16 +273,20 @@ bool TermReader::WriteGroupProgram(const Group& group, const std::vector<ProcId>
       continue;
     }
     if (node.kind == NodeKind::kMembers || node.children.size() >= kMostParts) return false;
-    const bool repeat = node.kind == NodeKind::kRepeat;
+    const bool repeat = node.kind == NodeKind::kRepeat, record = node.kind == NodeKind::kRecord;
+    if (record && i != nodes.back()) return false;  // the last step
     const TermKind kind = repeat                             ? TermKind::kRepeat
+                          : record                           ? TermKind::kMembers
                           : node.kind == NodeKind::kSequence ? TermKind::kSequence
                                                              : TermKind::kChoice;
-    program_.push_back(StepWord(kind, repeat ? 0 : node.children.size()));
+    const size_t parts = node.children.size() - (record ? size_t{RecordView::kFixed} : 0);
+    program_.push_back(StepWord(kind, repeat ? 0 : parts));
     for (const uint64_t child : node.children) {
       const auto word = static_cast<uint32_t>(child >> 1);
       if (word >= kLocalTerm) return false;
       program_.push_back(IsTerm(child) ? word : (*steps)[word]);
     }
+    if (record) program_.insert(program_.end(), node.record.begin(), node.record.end());
     if (repeat) {
       for (const int64_t bound : {node.min, node.max}) {
         program_.push_back(static_cast<uint32_t>(bound));

@@ -86,6 +86,7 @@ class TermWriter {
   std::optional<Place> GroupOf(const Term& term) const;
   uint32_t Write(TermId term, const std::vector<TermId>& needs);
   void WriteGroup(Group* group);
+  void WriteRecord(const RecordView& record);
   void WriteMembers(const Term& term);
   void Reference(TermId term) { out_.Number(count_ - index_.at(term.value)); }
   void References(std::span<const TermId> terms);

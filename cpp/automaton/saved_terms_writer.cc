@@ -344,6 +344,15 @@ void TermWriter::WriteMembers(const Term& t) {
   }
 }
 
+// What RecordView::words() says.
+void TermWriter::WriteRecord(const RecordView& record) {
+  out_.Byte(record.may_be_empty());
+  for (size_t i = 0; i < record.size(); ++i) {
+    out_.Byte(record.required(i));
+    out_.Text(record.key(i));
+  }
+}
+
 void TermWriter::WriteGroup(Group* group) {
   const std::span<const uint64_t> words = group->words;
   auto reference = [&](uint64_t word) {
@@ -372,6 +381,7 @@ void TermWriter::WriteGroup(Group* group) {
       for (uint64_t use : node.uses) out_.Number(use);
     }
     if (node.kind == NodeKind::kRule) out_.Number(node.rule);
+    if (node.kind == NodeKind::kRecord) WriteRecord(RecordOf(node));
     for (uint64_t child : node.children) reference(child);
   }
   group->saved = groups_saved_++;

@@ -105,6 +105,7 @@ class TermReader {
   // Recursive groups (saved_groups_reader.cc).
   uint64_t GroupReference(uint64_t nodes, std::span<const Nest> nests, Nest* nest);
   void ReadGroupWords(uint64_t rules, std::vector<uint64_t>* words, std::vector<Nest>* nests);
+  void ReadGroupRecord(uint64_t children, std::vector<uint64_t>* words, std::vector<Nest>* nests);
   uint64_t LengthOf(const Group& group, uint64_t reference) const;
   uint64_t LengthOfMembers(const Group& group, const GroupNode& node) const;
   bool FindLengths(Group* group);

@@ -192,7 +192,6 @@ void GrammarBuilder::SetBody(RuleId rule, NodeId body) {
 }
 
 bool GrammarBuilder::HasBody(RuleId rule) const { return impl_->rules[rule.value].has_body; }
-void GrammarBuilder::ClearBody(RuleId rule) { impl_->rules[rule.value].has_body = false; }
 NodeId GrammarBuilder::body(RuleId rule) const { return impl_->rules[rule.value].body; }
 size_t GrammarBuilder::rule_count() const { return impl_->rules.size(); }
 

@@ -256,8 +256,7 @@ class GrammarBuilder {
   // Members that match nothing are left out; Nothing() when a required one does, or when the
   // counts cannot be met.
   NodeId Members(const internal::Members& members);
-  // Nothing() when a required member matches nothing. For grammars that go to the automaton; no
-  // rule that the record reaches may reach the record (see CutCycles in record.h).
+  // Nothing() when a required member matches nothing. For grammars that go to the automaton.
   NodeId Record(const internal::Record& record);
   // What many grammars have in common: the root of `grammar`, which never goes away and has no
   // short forms itself. The short form of importing it: the automaton makes its states once.
@@ -270,8 +269,6 @@ class GrammarBuilder {
   RuleId AddRule(std::string_view name);
   void SetBody(RuleId rule, NodeId body);  // once for each rule
   bool HasBody(RuleId rule) const;
-  // Takes a rule's body back, so that it can be set again.
-  void ClearBody(RuleId rule);
   NodeId body(RuleId rule) const;  // of a rule that has one
   size_t rule_count() const;
 

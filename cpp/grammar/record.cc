@@ -7,9 +7,7 @@
 //
 // A kRecord says the same in one node, so that an object costs a front end and the automaton's
 // builder little until a text gets to it: automaton/records.cc makes its states then. People, and
-// what goes through a grammar node by node, see records written out. So do cycles, which are known
-// by the nodes of their bodies; they are found as strongly connected components (Tarjan,
-// "Depth-first search and linear graph algorithms", 1972) with an explicit stack.
+// what goes through a grammar node by node, see records written out.
 //
 // Tests: tests/automaton/short_forms_test.cc.
 #include "grammar/record.h"
@@ -154,59 +152,6 @@ Grammar WithoutShortForms(const Grammar& grammar) {
   GrammarBuilder builder(none);
   const RuleId root = builder.Import(grammar, true);
   return builder.Finish(root).value();
-}
-
-void CutCycles(GrammarBuilder* builder, std::span<const std::pair<RuleId, RuleId>> calls) {
-  // Callees by caller.
-  const size_t rules = builder->rule_count();
-  std::vector<uint32_t> first(rules + 1), callees(calls.size());
-  for (const auto& [from, to] : calls) ++first[from.value + 1];
-  for (size_t r = 0; r < rules; ++r) first[r + 1] += first[r];
-  std::vector<uint32_t> next(first.begin(), first.end() - 1);
-  for (const auto& [from, to] : calls) callees[next[from.value]++] = to.value;
-  std::ranges::copy(std::span(first).first(rules), next.begin());
-
-  std::vector<uint32_t> index(rules), low(rules);  // from 1 on; low 0: its component is done
-  std::vector<uint32_t> path, stack;
-  uint32_t count = 0;
-  auto enter = [&](uint32_t rule) {
-    index[rule] = low[rule] = ++count;
-    stack.push_back(rule);
-    path.push_back(rule);
-  };
-  auto cut = [&](RuleId rule) {
-    const NodeView v = builder->node(builder->body(rule));
-    if (v.kind != NodeKind::kRecord) return;
-    const NodeId expanded = ExpandRecord(builder, RecordOf(v.children, v.record));
-    builder->ClearBody(rule);
-    builder->SetBody(rule, expanded);
-  };
-  for (const auto& [start, ignored] : calls) {
-    if (index[start.value] == 0) enter(start.value);
-    while (!path.empty()) {
-      const uint32_t rule = path.back();
-      if (next[rule] < first[rule + 1]) {
-        const uint32_t callee = callees[next[rule]++];
-        if (index[callee] == 0) {
-          enter(callee);
-        } else if (low[callee] != 0) {
-          low[rule] = std::min(low[rule], index[callee]);
-        }
-        continue;
-      }
-      path.pop_back();
-      if (!path.empty()) low[path.back()] = std::min(low[path.back()], low[rule]);
-      if (low[rule] != index[rule]) continue;
-      const auto own = std::span(callees).subspan(first[rule], first[rule + 1] - first[rule]);
-      const bool cyclic = stack.back() != rule || std::ranges::find(own, rule) != own.end();
-      for (uint32_t member = rule + 1; member != rule;) {
-        member = stack.back();
-        stack.pop_back();
-        low[member] = 0;
-        if (cyclic) cut(RuleId(member));
-      }
-    }
-  }
 }
 
 }  // namespace grammask::internal

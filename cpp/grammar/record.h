@@ -3,7 +3,6 @@
 #define GRAMMASK_GRAMMAR_RECORD_H_
 
 #include <span>
-#include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "grammar/ast.h"
@@ -35,10 +34,6 @@ Record RecordOf(std::span<const NodeId> children, const RecordView& view);
 
 // The same grammar with every short form written out: records, and standard grammars.
 Grammar WithoutShortForms(const Grammar& grammar);
-
-// Writes out the records that are bodies of rules which reach themselves, where `calls` are pairs
-// of a rule and one that its body, or what that is made of, refers to. Linear in the calls.
-void CutCycles(GrammarBuilder* builder, std::span<const std::pair<RuleId, RuleId>> calls);
 
 }  // namespace grammask::internal
 

@@ -69,12 +69,10 @@ StatusOr<RuleId> SchemaEmitter::EmitRoot(ExprId expr) {
   usual_ = usual_ && expr != kAnything;  // whose own grammar this may be
   GM_ASSIGN_OR_RETURN(NodeId value, Value(expr, 0, "root"));
   standard_ = short_forms_;
-  calls_.clear();  // that was none
   while (!tasks_.empty()) {
     Task task = tasks_.back();
     tasks_.pop_back();
     current_ = task.expr;
-    at_work_ = task.rule;
     GM_ASSIGN_OR_RETURN(const ValueSet* set, normaliser_.Evaluate(task.expr));
     // Documents may have been read meanwhile.
     layout_.set_max_depth(normaliser_.tree().document().depth() + kFreeDepth);
@@ -88,7 +86,6 @@ StatusOr<RuleId> SchemaEmitter::EmitRoot(ExprId expr) {
     if (!body.ok()) return Located(body.status());
     builder_.SetBody(task.rule, *body);
   }
-  if (records_ && normaliser_.tree().has_references()) CutCycles(&builder_, calls_);
   NodeId around = layout_.AroundRoot();
   NodeView view = builder_.node(value);
   if (view.kind == NodeKind::kRule && around == builder_.Empty()) return view.rule;
@@ -116,24 +113,14 @@ NodeId SchemaEmitter::Containers(ExprId expr, int depth) {
     tasks_.push_back({expr, depth, rule, true});
     it->second = builder_.Rule(rule);
   }
-  NoteCall(it->second);
   return it->second;
-}
-
-void SchemaEmitter::NoteCall(NodeId node) {
-  if (!records_) return;
-  const NodeView view = builder_.node(node);
-  if (view.kind == NodeKind::kRule) calls_.emplace_back(at_work_, view.rule);
 }
 
 StatusOr<NodeId> SchemaEmitter::Value(ExprId expr, int depth, std::string_view name) {
   if (expr == kNone) return builder_.Nothing();
   int level = layout_.depends_on_depth() ? depth : 0;
   auto known = values_.find(std::pair(expr, level));
-  if (known != values_.end()) {
-    NoteCall(known->second);
-    return NodeId{known->second};
-  }
+  if (known != values_.end()) return NodeId{known->second};
   if (expr == kAnything && usual_) {
     const NodeId any =
         standard_ ? builder_.Standard(AnyValue()) : builder_.Rule(builder_.Import(AnyValue()));
@@ -154,7 +141,6 @@ StatusOr<NodeId> SchemaEmitter::Value(ExprId expr, int depth, std::string_view n
     RuleId rule = builder_.AddRule(expr == kAnything ? "value" : name);
     tasks_.push_back({expr, depth, rule});
     node = builder_.Rule(rule);
-    NoteCall(node);
   }
   values_[std::pair(expr, level)] = node;
   return node;
@@ -176,15 +162,8 @@ StatusOr<NodeId> SchemaEmitter::Body(const ValueSet& set, int depth) {
 }
 
 StatusOr<NodeId> SchemaEmitter::AsRule(const ObjectSet& set, int depth) {
-  const RuleId rule = builder_.AddRule("object");
-  calls_.emplace_back(at_work_, rule);
-  const RuleId outer = std::exchange(at_work_, rule);
-  StatusOr<NodeId> node = Case(set, depth);
-  at_work_ = outer;
-  GM_RETURN_IF_ERROR(node.status());
-  if (builder_.node(*node).kind != NodeKind::kRecord) return *node;
-  builder_.SetBody(rule, *node);
-  return builder_.Rule(rule);
+  GM_ASSIGN_OR_RETURN(NodeId node, Case(set, depth));
+  return builder_.node(node).kind == NodeKind::kRecord ? RuleFor(node, "object") : node;
 }
 
 Status SchemaEmitter::AddObjects(const std::vector<ObjectSet>& sets, int depth,

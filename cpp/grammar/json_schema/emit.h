@@ -47,8 +47,6 @@ class SchemaEmitter {
   StatusOr<NodeId> Value(ExprId expr, int depth, std::string_view name);
   // A rule for the arrays and objects of `expr` alone, whose body is made later.
   NodeId Containers(ExprId expr, int depth);
-  // Notes that the rule at work refers to `node`.
-  void NoteCall(NodeId node);
   StatusOr<NodeId> Body(const ValueSet& set, int depth);
   // One case; in widening, without the conditions that have no form (emit_widened.cc).
   StatusOr<NodeId> Case(const ObjectSet& set, int depth);
@@ -99,10 +97,8 @@ class SchemaEmitter {
   // Whether what schemas have in common may be in its short form: not as the whole of the root,
   // whose states are those of its body.
   bool standard_ = false;
-  MemberTrie* cases_ = nullptr;                   // for the cases at work, where they are many
-  bool alone_ = false;                            // the case at work is the whole body of a rule
-  RuleId at_work_;                                // whose body is being made
-  std::vector<std::pair<RuleId, RuleId>> calls_;  // of rules that records may be bodies of
+  MemberTrie* cases_ = nullptr;  // for the cases at work, where they are many
+  bool alone_ = false;           // the case at work is the whole body of a rule
   NumberSpelling spelling_;
   std::vector<Task> tasks_;
   ExprId current_ = kAnything;  // whose rule is being made
