@@ -43,6 +43,12 @@ std::vector<std::string> Tokens() {
                      "--------",
                      "\\ud83d\\ude42",
                      "\\ud83d",
+                     "\x80",
+                     "\xFF\xFF\x61",
+                     "b\xFF\x61",
+                     "b\x80\x61\xFF\x61",
+                     "\xC3\x61\x61",
+                     "b\xE6\x97\x61",
                      "word word "},
                     12, "aabbcdxyz01 -\"\\\xC3\xA9", 4000, 12);
 }
@@ -63,6 +69,8 @@ constexpr Make kIncluded[] = {
     [](Maker m) { return m.b.Star(m.b.Choice({m.Text("ab"), m.Text("x"), m.Of({{'0', '9'}})})); },
     [](Maker m) { return m.b.Sequence({m.Any(), m.Text("\\"), m.Any()}); },
     [](Maker m) { return m.b.And({m.With("a"), m.With("b")}); },
+    // Bytes that are no UTF-8, too.
+    [](Maker m) { return m.b.Star(m.b.Sequence({m.b.AnyBytes(), m.b.Bytes("a")})); },
 };
 
 constexpr Make kExcluded[] = {
@@ -101,8 +109,8 @@ constexpr Make kRests[] = {
 };
 
 constexpr std::string_view kTexts[] = {
-    "",     "a",          "x", "xab", "cb", "xabcab", "b\\", "x\\u00", "0123456789abcdef01",
-    "\xC3", "x\xC3\xA9yb"};
+    "",     "a",           "x",        "xab", "cb", "xabcab", "b\\", "x\\u00", "0123456789abcdef01",
+    "\xC3", "x\xC3\xA9yb", "\xFFx\x80"};
 
 void CheckAll(MaskWorld* world, const std::string& what,
               const std::function<NodeId(GrammarBuilder&)>& fill) {
