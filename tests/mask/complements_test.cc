@@ -74,6 +74,9 @@ constexpr Make kIncluded[] = {
     [](Maker m) { return m.b.And({m.With("a"), m.With("b")}); },
     // Bytes that are no UTF-8, too.
     [](Maker m) { return m.b.Star(m.b.Sequence({m.b.AnyBytes(), m.b.Bytes("a")})); },
+    // Characters, and what begins as one does.
+    [](Maker m) { return m.b.Star(m.b.Choice({m.Any(), m.b.Bytes("\xC3\x61")})); },
+    [](Maker m) { return m.b.Sequence({m.Any(), m.b.Optional(m.b.Bytes("\xC3"))}); },
 };
 
 constexpr Make kExcluded[] = {

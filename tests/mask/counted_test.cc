@@ -185,8 +185,9 @@ TEST(CountedMask, ManyTokens) {
 std::vector<std::string> WholeTokens() {
   std::vector<std::string> tokens =
       ManyTokens({"\\u0031", "ab\",1", "]b", "\xC3\xA9\xC3\xA9", "b\xC3\xA9\x31\xC3\xA9]",
-                  "\xE6\x97\xA5\xE6\x97\xA5\xE6\x97\xA5", "\xE6\x97\xA5\xE6\x97\xA5", "1]]]b"},
-                 17, "aabbccddx01]", 30000, 9);
+                  "\xE6\x97\xA5\xE6\x97\xA5\xE6\x97\xA5", "\xE6\x97\xA5\xE6\x97\xA5", "1]]]b",
+                  "bx1\xC3\xA9", "cc1\xC3\xA9\x61", "d0\xC3\xA9\xC3\xA9"},
+                 17, "aabbccddx01]\"", 30000, 9);
   std::erase_if(tokens, [](const std::string& t) { return t.size() == 1 && (t[0] & 0x80) != 0; });
   return tokens;
 }
@@ -196,13 +197,18 @@ std::vector<std::string> WholeTokens() {
 TEST(CountedMask, EscapesFromLoops) {
   const auto vocab = MakeVocab(WholeTokens());
   using Make = NodeId (*)(ContentMaker);
-  constexpr int64_t kShortest[] = {1, 0, 0, 1, 3, 3};
+  constexpr int64_t kShortest[] = {1, 0, 0, 1, 1, 3, 3};
   constexpr Make kPatterns[] = {
       [](ContentMaker m) { return m.With(m.Of({{'0', '9'}})); },
       [](ContentMaker m) { return m.b.Optional(m.With(m.Of({{'0', '9'}}))); },
       [](ContentMaker m) { return m.b.Sequence({m.Any(), m.b.Star(m.Of({{'0', '9'}}))}); },
       [](ContentMaker m) {
         return m.b.Sequence({m.Any(), m.Of({{'0', '1'}}), m.b.Star(m.Of({{'0', '9'}}))});
+      },
+      // After a digit any text of ASCII is one, of others not.
+      [](ContentMaker m) {
+        return m.b.Sequence(
+            {m.Any(), m.Of({{'0', '9'}}), m.b.Star(m.Of({{' ', '!'}, {'#', '~'}}))});
       },
       // The one digit there may be is followed by so many characters.
       [](ContentMaker m) {
@@ -228,7 +234,10 @@ TEST(CountedMask, EscapesFromLoops) {
             const NodeId all =
                 m.Of(json ? CodePointSet::All() : CodePointSet::All().Minus({{'"', '"'}}));
             const NodeId both = b.And({b.Repeat(all, least, most), kPatterns[p](m)});
-            b.SetBody(item, quote ? b.Sequence({both, b.Bytes("\"")}) : both);
+            // A loop after the quote, of what the one before it has, too.
+            const NodeId end = b.Sequence(
+                {b.Bytes("\""), b.Star(b.Class(CodePointSet{{'a', 'b'}})), b.Bytes("]")});
+            b.SetBody(item, quote ? b.Sequence({both, end}) : both);
             return b.Sequence(
                 {b.Rule(item), b.Star(b.Class(CodePointSet{{']', ']'}, {'a', 'b'}}))});
           });
