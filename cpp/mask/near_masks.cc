@@ -5,8 +5,8 @@
 // bound; where few do, only those are walked, in both states at once, and what the narrower refuses
 // is taken out. Where many do, as with ten characters left of a `maxLength`, what each token needs
 // of the count is found once for all bounds (counted.h). Excluded texts are dealt with likewise:
-// the two states differ only where a token agrees with an excluded text. So is a loop that must have
-// one round: it differs from that of any number in what ends the loop before the first.
+// the two states differ only where a token agrees with an excluded text. So is a loop that must
+// have one round: it differs from that of any number in what ends the loop before the first.
 //
 // Cost: 10 to 50 us where few tokens are near, once some milliseconds where many are. Tests:
 // tests/mask/counted_test.cc, mask_test.cc.
