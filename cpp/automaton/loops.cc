@@ -24,6 +24,13 @@ constexpr size_t kMaxLoosened = 8;
 constexpr size_t kMaxTexts = 4096;  // excluded texts that are told one by one
 constexpr int kMaxLoopDepth = 6;  // choices and intersections inside one another that are looked at
 
+// How many bytes a text of a state may begin with.
+int FirstBytes(std::span<const ByteEdge> edges) {
+  int count = 0;
+  for (const ByteEdge& e : edges) count += e.hi - e.lo + 1;
+  return count;
+}
+
 }  // namespace
 
 TermId TermStore::FarTerm(TermId id) {
@@ -356,12 +363,16 @@ std::optional<TermStore::Loop> TermStore::LoopOf(TermId id, int depth) {
       return head;
     }
     case TermKind::kChoice: {
-      // The alternative that loops on most.
+      // The alternative that loops on most. Of `(\w+\.)*` and `.*` neither includes the other.
       std::optional<Loop> best;
+      int most = 0;
       for (TermId c : t.children) {
         auto loop = LoopOf(c, depth + 1);
         if (!loop.has_value()) continue;
-        if (!best.has_value() || (loop->x != best->x && Includes(loop->x, best->x))) best = loop;
+        const int first = FirstBytes(ExpandLocked(loop->x).bytes);
+        if (first < most) continue;
+        if (first > most || (loop->x != best->x && Includes(loop->x, best->x))) best = loop;
+        most = first;
       }
       return best;
     }

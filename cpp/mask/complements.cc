@@ -26,6 +26,7 @@
 #include <memory>
 #include <tuple>
 
+#include "base/utf8.h"
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
 
@@ -512,11 +513,11 @@ bool MaskCache::ComplementWalk::LeadsBack(uint16_t from, std::span<const ByteRan
 // back to it. False where these are many.
 bool MaskCache::ComplementWalk::FindLeading(uint16_t number) {
   Pair& pair = *pairs_[static_cast<size_t>(number - kFirst)];
-  // Where what is no UTF-8 is refused by both, it need not be looked at.
-  bool utf8 = true;
+  // What is no UTF-8 is in no list: both have to refuse it.
   for (size_t b = 0x80; b < 256; ++b) {
-    utf8 = utf8 && ((0xC2 <= b && b <= 0xF4) || pair.to[b] == kSame);
+    if ((b < 0xC2 || b > 0xF4) && pair.to[b] != kSame) return false;
   }
+  bool utf8 = true;  // all other characters lead back
   for (uint8_t b = 0xC2; utf8 && b <= 0xF4; ++b) {
     const uint16_t to = pair.to[b];
     const auto after = BytesAfter(b);
@@ -535,7 +536,6 @@ bool MaskCache::ComplementWalk::FindLeading(uint16_t number) {
     if (away) lists[b] = alphabets_.adding(static_cast<uint8_t>(b));
     count += lists[b].size();
   }
-  if (!utf8) lists[0xFF] = alphabets_.broken();
   if (count * kFewLeadAway > nodes_.size()) return false;
   pair.leading = std::make_unique<NodeSet>(nodes_.size() - 1);
   for (const auto& list : lists) pair.leading->Add(list);
@@ -553,7 +553,11 @@ const NodeSet* MaskCache::ComplementWalk::LeadingBelow(uint16_t number, uint32_t
     pair.looked = true;
     if (FindLeading(number)) ++sets_;
   }
-  return pair.leading.get();
+  if (pair.leading == nullptr) return nullptr;
+  // Lists are of nodes behind whole characters: a token may begin or break off inside one.
+  const TokenId token = vocab_.trie_tokens()[nodes_[i].tokens];
+  const std::string_view text = std::string_view(vocab_.bytes(token)).substr(0, nodes_[i].depth);
+  return FindInvalidUtf8(text).has_value() ? nullptr : pair.leading.get();
 }
 
 bool MaskCache::ComplementWalk::Run(TermId narrow, TermId wide) {

@@ -74,6 +74,7 @@ const Level1* MaskCache::Make(TermId state) {
     }
   }
   if (const Level1* made = FromOtherBounds(state)) return made;
+  if (const Level1* made = FromAnyNumber(state)) return made;
   if (const Level1* made = FromHead(state)) return made;
   const DraftLease draft(&drafts_);
   WalkState(state, &*draft);

@@ -138,6 +138,7 @@ class MaskCache {
   bool FromSearch(TermId state, TermId search, const Slice& slice, Draft* draft);
   const Level1* FromLoop(TermId state, int64_t most, Slice* slice);
   const Level1* FromOtherBounds(TermId state);
+  const Level1* FromAnyNumber(TermId state);
   const Level1* FromCount(TermId state, const TermStore::Counted& counted);
   std::shared_ptr<const CountedTokens> TokensOf(TermId state, const TermStore::Counted& counted);
   const Level1* FromLoose(TermId state, const TermStore::Loosened& loosened);

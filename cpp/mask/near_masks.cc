@@ -5,7 +5,8 @@
 // bound; where few do, only those are walked, in both states at once, and what the narrower refuses
 // is taken out. Where many do, as with ten characters left of a `maxLength`, what each token needs
 // of the count is found once for all bounds (counted.h). Excluded texts are dealt with likewise:
-// the two states differ only where a token agrees with an excluded text.
+// the two states differ only where a token agrees with an excluded text. So is a loop that must
+// have one round: it differs from that of any number in what ends the loop before the first.
 //
 // Cost: 10 to 50 us where few tokens are near, once some milliseconds where many are. Tests:
 // tests/mask/counted_test.cc, mask_test.cc.
@@ -21,6 +22,7 @@ namespace {
 constexpr int64_t kNear = 16;          // a bound that many tokens come near
 constexpr uint64_t kLeastSame = 8;     // bytes below which most tokens are not
 constexpr uint32_t kWorthALook = 16;   // nodes below one
+constexpr size_t kWideLoop = 16;       // bytes that a round begins with
 constexpr size_t kMostRefused = 8192;  // tokens near a bound over which a mask is made by itself
 constexpr size_t kMostCounted = size_t{4} << 20;  // bytes of counted tokens that are kept
 constexpr size_t kUncounted = 64;                 // bytes that knowing of none takes
@@ -172,10 +174,44 @@ const Level1* MaskCache::Narrowed(const Level1& wide, std::span<const TokenRun> 
     result.residual =
         Without(*wide.residual, [&](TokenId token) { return TestBit(out.data(), token); });
   }
+  // Mostly the bitmap has none of them in it: it stays the one that others share.
+  const uint32_t* const bitmap = wide.accepted.bitmap;
+  uint32_t met = 0;
+  for (size_t w = 0; bitmap != nullptr && w < words_; ++w) met |= bitmap[w] & out[w];
+  if (met == 0) {
+    std::vector<TokenId> list;
+    for (TokenId t : wide.accepted.list) {
+      if (!TestBit(out.data(), t)) list.push_back(t);
+    }
+    result.accepted = Compact(list, std::span(&bitmap, bitmap != nullptr ? 1 : 0));
+    return Keep(result);
+  }
   std::vector<uint32_t> bits = BitsOf(wide.accepted);
   for (size_t w = 0; w < words_; ++w) bits[w] &= ~out[w];
   result.accepted = {bitmaps_.Intern(bits), {}};
   return Keep(result);
+}
+
+// The mask of a loop of one round or more from that of the same loop of any number: after a byte of
+// a round the two are in one state, so what is refused begins as the rest does. Null where the loop
+// is none such, or so narrow that a walk of its own is short.
+const Level1* MaskCache::FromAnyNumber(TermId state) {
+  const Term& t = terms_.term(state);
+  const bool sequence = t.kind == TermKind::kSequence;
+  const Term& head = sequence ? terms_.term(t.children[0]) : t;
+  if (head.kind != TermKind::kRepeat || head.a != 1 || head.b != kUnbounded || !head.regular) {
+    return nullptr;
+  }
+  size_t first = 0;
+  for (const ByteEdge& e : terms_.Expand(state).bytes) first += e.hi - e.lo + size_t{1};
+  if (first < kWideLoop) return nullptr;
+  TermId wider;
+  {
+    std::lock_guard lock(terms_.mutex());
+    wider = terms_.Repeat(head.children[0], 0, kUnbounded);
+    if (sequence) wider = terms_.Sequence(wider, t.children[1]);
+  }
+  return FromWider(state, wider, 0, kMostRefused);
 }
 
 // The mask of a state from that of the same state without its bounds: the same where no token comes

@@ -43,6 +43,15 @@ std::vector<std::string> Tokens() {
                      "--------",
                      "\\ud83d\\ude42",
                      "\\ud83d",
+                     "\x80",
+                     "\xFF\xFF\x61",
+                     "b\xFF\x61",
+                     "b\x80\x61\xFF\x61",
+                     "\xC3\x61\x61",
+                     "b\xE6\x97\x61",
+                     "\xFF\x63\x62",
+                     "b\x80\x63\x62\x61",
+                     "\xC3\x63\x62\x61",
                      "word word "},
                     12, "aabbcdxyz01 -\"\\\xC3\xA9", 4000, 12);
 }
@@ -63,6 +72,11 @@ constexpr Make kIncluded[] = {
     [](Maker m) { return m.b.Star(m.b.Choice({m.Text("ab"), m.Text("x"), m.Of({{'0', '9'}})})); },
     [](Maker m) { return m.b.Sequence({m.Any(), m.Text("\\"), m.Any()}); },
     [](Maker m) { return m.b.And({m.With("a"), m.With("b")}); },
+    // Bytes that are no UTF-8, too.
+    [](Maker m) { return m.b.Star(m.b.Sequence({m.b.AnyBytes(), m.b.Bytes("a")})); },
+    // Characters, and what begins as one does.
+    [](Maker m) { return m.b.Star(m.b.Choice({m.Any(), m.b.Bytes("\xC3\x61")})); },
+    [](Maker m) { return m.b.Sequence({m.Any(), m.b.Optional(m.b.Bytes("\xC3"))}); },
 };
 
 constexpr Make kExcluded[] = {
@@ -79,6 +93,7 @@ constexpr Make kExcluded[] = {
     [](Maker m) { return m.b.Repeat(m.Of(CodePointSet::All()), 0, 5); },
     [](Maker m) { return m.b.Repeat(m.Of(CodePointSet::All()), 4, kUnbounded); },
     [](Maker m) { return m.b.Sequence({m.b.AnyBytes(), m.b.Bytes("a"), m.b.AnyBytes()}); },
+    [](Maker m) { return m.b.Sequence({m.b.AnyBytes(), m.b.Bytes("cb"), m.b.AnyBytes()}); },
     [](Maker m) { return m.With("\\"); },
     [](Maker m) { return m.b.And({m.With("a"), m.With("x")}); },
     [](Maker m) { return m.b.Choice({m.With("abc"), m.With("xbc"), m.Text("b")}); },
@@ -101,8 +116,8 @@ constexpr Make kRests[] = {
 };
 
 constexpr std::string_view kTexts[] = {
-    "",     "a",          "x", "xab", "cb", "xabcab", "b\\", "x\\u00", "0123456789abcdef01",
-    "\xC3", "x\xC3\xA9yb"};
+    "",     "a",           "x",        "xab", "cb", "xabcab", "b\\", "x\\u00", "0123456789abcdef01",
+    "\xC3", "x\xC3\xA9yb", "\xFFx\x80"};
 
 void CheckAll(MaskWorld* world, const std::string& what,
               const std::function<NodeId(GrammarBuilder&)>& fill) {
@@ -148,6 +163,32 @@ TEST(Complements, AnyPatternWithoutAnyOther) {
           });
           if (HasFatalFailure()) return;
         }
+      }
+    }
+  }
+}
+
+// Most tokens begin inside a character, and are no UTF-8.
+TEST(Complements, TokensThatBeginInsideACharacter) {
+  std::vector<std::string> tokens = ManyTokens({"a", "ab\""}, 19, "aabbcdxyz01 -", 6000, 11);
+  for (std::string& token : tokens) {
+    if (token.size() > 1) token.insert(0, "\xA9");
+  }
+  const auto vocab = MakeVocab(std::move(tokens));
+  for (bool json : {true, false}) {
+    MaskWorld world(vocab);
+    for (size_t e = 0; e < std::size(kExcluded); ++e) {
+      const SetId start = world.Start([&](GrammarBuilder& b) {
+        Maker m{b, json};
+        const NodeId none = b.And({m.Any(), b.Not(kExcluded[e](m)), b.Not(m.Text("xa"))});
+        return b.Sequence({b.Choice({none, m.Text("0")}), b.Bytes("\"")});
+      });
+      for (std::string_view text : {"", "\xC3", "x\xC3", "x\xC3\xA9", "\xE6\x97"}) {
+        const SetId set = world.sets().Run(start, text);
+        if (set == SetTable::Dead()) continue;
+        world.Check(set, std::string(json ? "json" : "raw") + " excluded " + std::to_string(e) +
+                             " after \"" + std::string(text) + "\"");
+        if (HasFatalFailure()) return;
       }
     }
   }

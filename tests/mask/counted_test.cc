@@ -180,6 +180,81 @@ TEST(CountedMask, ManyTokens) {
   }
 }
 
+// Long enough tokens of few letters that walks go from node to node, none of which is no UTF-8; the
+// last of the trie is of whole characters.
+std::vector<std::string> WholeTokens() {
+  std::vector<std::string> tokens =
+      ManyTokens({"\\u0031", "ab\",1", "]b", "\xC3\xA9\xC3\xA9", "b\xC3\xA9\x31\xC3\xA9]",
+                  "\xE6\x97\xA5\xE6\x97\xA5\xE6\x97\xA5", "\xE6\x97\xA5\xE6\x97\xA5", "1]]]b",
+                  "bx1\xC3\xA9", "cc1\xC3\xA9\x61", "d0\xC3\xA9\xC3\xA9"},
+                 17, "aabbccddx01]\"", 30000, 9);
+  std::erase_if(tokens, [](const std::string& t) { return t.size() == 1 && (t[0] & 0x80) != 0; });
+  return tokens;
+}
+
+// The state may be finished at any place, or once a digit has been read: tokens leave over what the
+// caller goes on with.
+TEST(CountedMask, EscapesFromLoops) {
+  const auto vocab = MakeVocab(WholeTokens());
+  using Make = NodeId (*)(ContentMaker);
+  constexpr int64_t kShortest[] = {1, 0, 0, 1, 1, 3, 3};
+  constexpr Make kPatterns[] = {
+      [](ContentMaker m) { return m.With(m.Of({{'0', '9'}})); },
+      [](ContentMaker m) { return m.b.Optional(m.With(m.Of({{'0', '9'}}))); },
+      [](ContentMaker m) { return m.b.Sequence({m.Any(), m.b.Star(m.Of({{'0', '9'}}))}); },
+      [](ContentMaker m) {
+        return m.b.Sequence({m.Any(), m.Of({{'0', '1'}}), m.b.Star(m.Of({{'0', '9'}}))});
+      },
+      // After a digit any text of ASCII is one, of others not.
+      [](ContentMaker m) {
+        return m.b.Sequence(
+            {m.Any(), m.Of({{'0', '9'}}), m.b.Star(m.Of({{' ', '!'}, {'#', '~'}}))});
+      },
+      // The one digit there may be is followed by so many characters.
+      [](ContentMaker m) {
+        const NodeId others = m.Of(CodePointSet::All().Minus({{'"', '"'}, {'0', '9'}}));
+        return m.b.Sequence({m.b.Star(others), m.Of({{'0', '9'}}), m.b.Repeat(others, 2, 2)});
+      },
+      [](ContentMaker m) {
+        const NodeId others = m.Of(CodePointSet::All().Minus({{'"', '"'}, {'0', '9'}}));
+        return m.b.Sequence(
+            {m.b.Star(others), m.Of({{'0', '9'}}), m.b.Repeat(others, 2, kUnbounded)});
+      },
+  };
+  for (const bool json : {false, true}) {
+    for (size_t p = 0; p < std::size(kPatterns); ++p) {
+      for (const bool quote : {false, true}) {
+        MaskWorld w(vocab);
+        for (const auto& [least, most] : std::vector<std::pair<int64_t, int64_t>>{
+                 {0, 2}, {0, 5}, {0, 9}, {3, 3}, {4, 7}, {6, 6}}) {
+          if (most < kShortest[p]) continue;
+          const SetId start = w.Start([&, least = least, most = most](GrammarBuilder& b) {
+            ContentMaker m{b, json};
+            const RuleId item = b.AddRule("item");
+            const NodeId all =
+                m.Of(json ? CodePointSet::All() : CodePointSet::All().Minus({{'"', '"'}}));
+            const NodeId both = b.And({b.Repeat(all, least, most), kPatterns[p](m)});
+            // A loop after the quote, of what the one before it has, too.
+            const NodeId end = b.Sequence(
+                {b.Bytes("\""), b.Star(b.Class(CodePointSet{{'a', 'b'}})), b.Bytes("]")});
+            b.SetBody(item, quote ? b.Sequence({both, end}) : both);
+            return b.Sequence(
+                {b.Rule(item), b.Star(b.Class(CodePointSet{{']', ']'}, {'a', 'b'}}))});
+          });
+          for (const char* text : {"", "a", "1", "1ab", "\xC3\xA9"}) {
+            const SetId set = w.sets().Run(start, text);
+            if (set == SetTable::Dead()) continue;
+            w.Check(set, "pattern " + std::to_string(p) + (json ? " json " : " raw ") +
+                             std::to_string(least) + " to " + std::to_string(most) + " after '" +
+                             text + "'");
+            if (HasFatalFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
 // A count alone, of characters that are not most of all.
 TEST(CountedMask, Alone) {
   const auto vocab = MakeVocab(Tokens());
@@ -247,6 +322,43 @@ TEST(CountedMask, ExclusionsBehindAQuote) {
                        b.Bytes("\""), b.Star(b.Bytes(","))});
   });
   w.CheckAlong(start, "\"abc\",", "without ab and 0123");
+}
+
+// A loop of one round or more has the mask of that of any number, but for what ends it at once.
+TEST(CountedMask, OneOrMore) {
+  const auto vocab = MakeVocab(WholeTokens());
+  for (const bool json : {false, true}) {
+    for (const char* rest : {"\"", "", "a\"", "-a"}) {
+      for (const bool narrow : {false, true}) {
+        MaskWorld w(vocab);
+        auto start_of = [&](int64_t least) {
+          return w.Start([&](GrammarBuilder& b) {
+            ContentMaker m{b, json};
+            const RuleId item = b.AddRule("item");
+            const NodeId x = narrow ? m.Of({{'0', '9'}}) : m.Of({{'a', 'z'}, {'0', '9'}});
+            b.SetBody(item, b.Sequence({b.Repeat(x, least, kUnbounded), m.b.Bytes(rest),
+                                        b.Optional(b.Bytes(","))}));
+            return b.Sequence(
+                {b.Rule(item), b.Star(b.Class(CodePointSet{{'a', 'b'}, {'}', '}'}}))});
+          });
+        };
+        const SetId one = start_of(1), any = start_of(0);
+        const std::string what = std::string(json ? "json" : "raw") + " before " + rest;
+        auto is_known = [&] {
+          return std::ranges::any_of(w.sets().Body(any).items, [&](const Item& item) {
+            return w.terms().attachment(item.term).load() != nullptr;
+          });
+        };
+        EXPECT_FALSE(is_known());
+        w.masks().OfSet(one);
+        EXPECT_EQ(is_known(), !narrow) << what;
+        w.CheckAlong(one, narrow ? "12" : "ab1", what);
+        if (HasFatalFailure()) return;
+        w.Check(any, what + ", any number");
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
 }
 
 }  // namespace

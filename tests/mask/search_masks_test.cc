@@ -29,6 +29,13 @@ std::vector<std::string> Tokens() {
 using Maker = ContentMaker;
 using Make = NodeId (*)(Maker);
 
+// Holds "-", any number of words of letters, each ended by "1", and a word ended by "2".
+NodeId WithWords(Maker m) {
+  auto word = [&] { return m.b.Repeat(m.Of({{'a', 'c'}}), 1, kUnbounded); };
+  return m.With(m.b.Sequence(
+      {m.Text("-"), m.b.Star(m.b.Sequence({word(), m.Text("1")})), word(), m.Text("2")}));
+}
+
 constexpr Make kSearches[] = {
     [](Maker m) { return m.With("ab"); },
     [](Maker m) { return m.With("abab"); },
@@ -51,6 +58,7 @@ constexpr Make kSearches[] = {
       return m.b.Sequence({plain, m.Text("ab"), plain});
     },
     [](Maker m) { return m.With(m.b.Repeat(m.Of({{'a', 'b'}}), 5, 5)); },
+    [](Maker m) { return WithWords(m); },
 };
 
 constexpr Make kRests[] = {
@@ -112,6 +120,25 @@ TEST(SearchMasks, OnlyWhatMayEndIsAdded) {
   for (const uint64_t entry : search.residual->entries) {
     EXPECT_TRUE(std::ranges::count(entries, entry) == 1);
   }
+}
+
+// A match that has begun may itself be a loop, of less than the search is.
+TEST(SearchMasks, TheLoopIsTheSearch) {
+  const auto vocab = MakeVocab(Tokens());
+  MaskWorld world(vocab);
+  const SetId start = world.Start([&](GrammarBuilder& b) {
+    const RuleId item = b.AddRule("item");
+    b.SetBody(item, b.Sequence({WithWords(Maker{b, true}), b.Bytes("\"")}));
+    return b.Sequence({b.Rule(item), b.Bytes("]")});
+  });
+  auto slice_after = [&](std::string_view text) {
+    SetId set = start;
+    for (char c : text) set = world.sets().Step(set, static_cast<uint8_t>(c));
+    return world.masks().OfState(world.sets().Body(set).items[0].term).slice;
+  };
+  ASSERT_NE(slice_after("x"), nullptr) << "the vocabulary has too many other tokens for a slice";
+  for (const char* text : {"-", "-a", "-a1", "-a1bb1"})
+    EXPECT_EQ(slice_after(text), slice_after("x"));
 }
 
 }  // namespace
