@@ -10,6 +10,7 @@
 #include "automaton/build.h"
 #include "automaton/recursive_group.h"
 #include "grammar/ebnf.h"
+#include "grammar/json_schema.h"
 #include "grammar/regex.h"
 
 namespace grammask::internal {
@@ -97,6 +98,35 @@ TEST(SavedTerms, ARecursiveGroupIsTheBuilders) {
   EXPECT_EQ((*Read(bytes, &to))[*number], built);
 }
 
+TEST(SavedTerms, RecordsInARecursiveGroupAreTheBuilders) {
+  JsonSchemaOptions options;
+  options.short_forms = true;
+  options.strict_mode = true;
+  const Grammar grammar = GrammarFromJsonSchema(R"({"$ref":"#/$defs/t","$defs":{
+      "t":{"type":"object","properties":{"a":{"$ref":"#/$defs/u"},"b":{"type":"null"}},
+           "required":["b"]},
+      "u":{"anyOf":[{"type":"object","properties":{"m":{"$ref":"#/$defs/t"},"n":{"const":1}}},
+           {"type":"array","items":{"$ref":"#/$defs/t"}},
+           {"type":"object","properties":{"k":{"const":"x"},"v":{"$ref":"#/$defs/u"}},
+            "required":["k"]}]}}})",
+                                                options)
+                              .value();
+  int records = 0;
+  for (uint32_t n = 0; n < grammar.node_count(); ++n) {
+    records += grammar.node(NodeId(n)).kind == NodeKind::kRecord;
+  }
+  EXPECT_EQ(records, 3);
+  TermStore from(Limits{}, 16), built_first(Limits{}, 16), read_first(Limits{}, 16);
+  const TermId root = BuildTerms(grammar, &from).value();
+  ByteWriter bytes;
+  const std::optional<uint32_t> number = Write(root, &from, &bytes);
+  ASSERT_TRUE(number.has_value());
+  const TermId built = BuildTerms(grammar, &built_first).value();
+  EXPECT_EQ(Read(bytes, &built_first).value()[*number], built);
+  const TermId read = Read(bytes, &read_first).value()[*number];
+  EXPECT_EQ(BuildTerms(grammar, &read_first).value(), read);
+}
+
 void Text(const char* text, ByteWriter* out) {
   out->Byte(static_cast<uint8_t>(SavedTerm::kBytes));
   out->Text(text);
@@ -148,6 +178,51 @@ TEST(SavedTerms, WhatNoTextCompletesIsRefused) {
   Record(SavedTerm::kLazyCall, {1}, &lazy);
   Record(SavedTerm::kSequence, {1, 3 << 1 | 1}, &lazy);
   EXPECT_EQ(CodeOf(lazy), StatusCode::kInvalidArgument);
+}
+
+// A group of one rule, which is a record with one member.
+struct ForgedRecord {
+  uint64_t children = 11;
+  std::string key = "k";
+  uint64_t required = 1, empty = 0;
+  // References to terms: the text "a", and Nothing().
+  static constexpr uint64_t kText = 1 << 1 | 1, kNothing = 4 << 1 | 1;
+  uint64_t any_key = kNothing, other = kNothing, open = kText, value = kText;
+
+  StatusCode Code() const {
+    ByteWriter out;
+    Text("a", &out);
+    Record(SavedTerm::kGroup, {1, 1, 0}, &out);
+    out.Byte(static_cast<uint8_t>(NodeKind::kRecord));
+    out.Number(children);
+    out.Number(empty);
+    out.Number(required);
+    out.Text(key);
+    out.Number(open);
+    for (int i = 1; i < 8; ++i) out.Number(kText);
+    for (uint64_t reference : {any_key, other, value}) out.Number(reference);
+    Record(SavedTerm::kGroupCall, {0, 0}, &out);
+    return CodeOf(out);
+  }
+};
+
+TEST(SavedTerms, RecordsWhoseStatesMightFailAreRefused) {
+  const StatusCode bad = StatusCode::kInvalidArgument;
+  EXPECT_EQ(ForgedRecord{}.Code(), StatusCode::kOk);
+  EXPECT_EQ((ForgedRecord{.required = 0, .empty = 1, .value = ForgedRecord::kNothing}.Code()),
+            StatusCode::kOk);
+  EXPECT_EQ((ForgedRecord{.children = 9}.Code()), bad);
+  EXPECT_EQ((ForgedRecord{.key = ""}.Code()), bad);
+  EXPECT_EQ((ForgedRecord{.key = "\xFF"}.Code()), bad);
+  EXPECT_EQ((ForgedRecord{.required = 2}.Code()), bad);
+  EXPECT_EQ((ForgedRecord{.empty = 2}.Code()), bad);
+  EXPECT_EQ((ForgedRecord{.value = ForgedRecord::kNothing}.Code()), bad);
+  EXPECT_EQ((ForgedRecord{.open = ForgedRecord::kNothing}.Code()), bad);
+  // Others whose key is not any text, or of which half is missing.
+  const uint64_t text = ForgedRecord::kText;
+  EXPECT_EQ((ForgedRecord{.any_key = text, .other = text}.Code()), bad);
+  EXPECT_EQ((ForgedRecord{.other = text}.Code()), bad);
+  EXPECT_EQ((ForgedRecord{.any_key = text}.Code()), bad);
 }
 
 TEST(SavedTerms, NumbersOutOfRangeAreRefused) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -418,6 +419,33 @@ TEST(Standards, AreImported) {
     GrammarBuilder b;
     const RuleId root = b.Import(grammar, expand);
     EXPECT_EQ(b.Finish(root).value().has_short_forms(), !expand);
+  }
+}
+
+// A group of rules is known by all that its records say.
+TEST(Records, OfCyclesAreToldApart) {
+  TermStore store(Limits{}, 16);
+  auto build = [&](const char* members, const char* more) {
+    JsonSchemaOptions options;
+    options.short_forms = true;
+    options.strict_mode = true;
+    const std::string schema = std::string(R"({"type":"object","properties":{"a":{"$ref":"#"},)") +
+                               members + "}" + more + "}";
+    return BuildTerms(GrammarFromJsonSchema(schema, options).value(), &store).value();
+  };
+  const char* const variants[][2] = {
+      {R"("b":{"type":"null"})", ""},
+      {R"("c":{"type":"null"})", ""},
+      {R"("b":{"const":1})", ""},
+      {R"("b":{"type":"null"})", R"(,"required":["b"])"},
+      {R"("b":{"type":"null"})", R"(,"minProperties":1)"},
+      {R"("b":{"type":"null"})", R"(,"additionalProperties":{})"},
+      {R"("b":{"type":"null"},"bb":false)", R"(,"additionalProperties":{})"}};
+  std::set<uint32_t> roots;
+  for (const auto& [members, more] : variants) {
+    const TermId root = build(members, more);
+    EXPECT_TRUE(roots.insert(root.value).second) << members << more;
+    EXPECT_EQ(build(members, more), root);
   }
 }
 

@@ -28,6 +28,14 @@ TokenizerInfo Tokenizer() {
   return MakeTokenizer(tokens);
 }
 
+std::string ManyMembers() {
+  nlohmann::json schema = {{"type", "object"}, {"additionalProperties", {{"$ref", "#"}}}};
+  for (int i = 0; i < 40; ++i) {
+    schema["properties"]["m" + std::to_string(i)] = {{"$ref", "#"}};
+  }
+  return schema.dump();
+}
+
 // Sources of all kinds, each behind what it is.
 std::vector<std::pair<char, std::string>> Sources() {
   std::vector<std::pair<char, std::string>> sources = {
@@ -46,6 +54,17 @@ std::vector<std::pair<char, std::string>> Sources() {
       {'j', R"({"type": "array", "uniqueItems": true, "items": {"enum": [1, "a", true, null]}})"},
       {'j', R"({"type": "array", "uniqueItems": true, "items": {"type": "object"}})"},
       {'j', R"({"not": {"type": "string", "pattern": "^ab"}})"},
+      // Straight: objects that refer to themselves, closed and open, in unions, with many members.
+      {'s', R"({"type": "object", "properties": {"a": {"$ref": "#"}, "name": {"type": "null"}},
+               "additionalProperties": false})"},
+      {'s', R"({"type": "object", "properties": {"a": {"$ref": "#"}, "b": {"const": 1}},
+               "required": ["b"], "additionalProperties": {"$ref": "#"}})"},
+      {'s', R"({"$ref": "#/$defs/t", "$defs": {"t": {"anyOf": [
+               {"type": "object", "properties": {"k": {"const": "x"}, "v": {"$ref": "#/$defs/t"}},
+                "required": ["k"], "additionalProperties": false},
+               {"type": "object", "properties": {"l": {"$ref": "#/$defs/t"}}, "required": ["l"]},
+               {"type": "array", "items": {"$ref": "#/$defs/t"}}]}}})"},
+      {'s', ManyMembers()},
   };
   for (const auto& file :
        std::filesystem::directory_iterator(GRAMMASK_TEST_DATA "/generated_schemas")) {
@@ -64,8 +83,8 @@ StatusOr<CompiledGrammar> CompileSource(GrammarCompiler* compiler, char kind,
   if (kind == 'e') return compiler->CompileEbnf(source);
   if (kind == 'r') return compiler->CompileRegex(source);
   SchemaOptions options;
-  options.any_order = any_order;
-  options.widen = true;
+  options.any_order = any_order && kind != 's';
+  options.widen = kind != 's';
   return compiler->CompileJsonSchema(source, options);
 }
 
