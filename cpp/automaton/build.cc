@@ -38,8 +38,6 @@ constexpr uint32_t kMaxInlineSize = 32;  // nodes of a rule that is written into
 constexpr size_t kWideClass = 8;         // members of a class that makes a loop worth sharing
 constexpr int kMaxPasses = 8;            // over all nodes, before a queue takes over
 
-uint64_t Add(uint64_t a, uint64_t b) { return AddLengths(a, b); }
-
 uint64_t Times(uint64_t a, uint64_t n) {
   if (a == 0 || n == 0) return 0;
   return a > kMaxLength / n ? kMaxLength : std::min(kMaxLength, a * n);
@@ -367,7 +365,7 @@ class TermBuilder {
       n.wide_class |= child.wide_class;
       n.wide_loop |= child.wide_loop;
       finite &= child.length < kMaxLength;
-      sum = Add(sum, child.length);
+      sum = AddLengths(sum, child.length);
       least = std::min(least, child.length);
     }
     n.measured = true;
@@ -432,7 +430,7 @@ class TermBuilder {
         return at(g_.rule_body(RuleId(node.size))).length;
       case NodeKind::kSequence: {
         uint64_t sum = 0;
-        for (NodeId c : stored_.Children(id)) sum = Add(sum, at(c).length);
+        for (NodeId c : stored_.Children(id)) sum = AddLengths(sum, at(c).length);
         return sum;
       }
       case NodeKind::kChoice: {

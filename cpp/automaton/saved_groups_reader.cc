@@ -133,7 +133,7 @@ void TermReader::ReadGroupRecord(uint64_t children, std::vector<uint64_t>* words
     const bool nothing = is_term && part == TermStore::Nothing();
     if (i == kAnyKey && !nothing && part != any_text) in_.Fail();
     if (i < kAnyKey && nothing) in_.Fail();
-    if (i == kOther && nothing != (words->end()[-2] == kNothingWord)) in_.Fail();
+    if (i == kOther && !nothing && words->end()[-2] == kNothingWord) in_.Fail();
     child.heads += 4;  // whatever is in a member is in an alternative, and a part of it
     nest.Cover(child);
   }
@@ -145,6 +145,19 @@ void TermReader::ReadGroupRecord(uint64_t children, std::vector<uint64_t>* words
 uint64_t TermReader::LengthOf(const Group& group, uint64_t reference) const {
   return IsTerm(reference) ? s_.term(TermId(static_cast<uint32_t>(reference >> 1))).min_length
                            : group.lengths[reference >> 1];
+}
+
+// Whether all that members of records have around them has a text.
+bool TermReader::RecordsAreSound(const Group& group) const {
+  return std::ranges::all_of(group.nodes, [&](const GroupNode& node) {
+    if (node.kind != NodeKind::kRecord) return true;
+    for (size_t i = 0; i < RecordView::kFixed; ++i) {
+      const bool may_lack = i == RecordView::kAnyKey || i == RecordView::kOther;
+      if (may_lack && node.children[i] == kNothingWord) continue;
+      if (LengthOf(group, node.children[i]) >= kMaxLength) return false;
+    }
+    return true;
+  });
 }
 
 uint64_t TermReader::LengthOfMembers(const Group& group, const GroupNode& node) const {
@@ -373,6 +386,7 @@ void TermReader::ReadGroup() {
   if (std::ranges::count(group.rule_lengths, kMaxLength) > 0) {
     return Refuse("a rule that no text completes");
   }
+  if (!RecordsAreSound(group)) return Refuse("an object with a part that no text completes");
   std::vector<ProcId> procs;
   procs.reserve(group.rule_lengths.size());
   for (uint64_t length : group.rule_lengths) procs.push_back(s_.AddProc(length == 0, length));

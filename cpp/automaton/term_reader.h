@@ -107,6 +107,7 @@ class TermReader {
   void ReadGroupWords(uint64_t rules, std::vector<uint64_t>* words, std::vector<Nest>* nests);
   void ReadGroupRecord(uint64_t children, std::vector<uint64_t>* words, std::vector<Nest>* nests);
   uint64_t LengthOf(const Group& group, uint64_t reference) const;
+  bool RecordsAreSound(const Group& group) const;
   uint64_t LengthOfMembers(const Group& group, const GroupNode& node) const;
   bool FindLengths(Group* group);
   TermId MakeNode(const GroupNode& node, const std::vector<ProcId>& procs,

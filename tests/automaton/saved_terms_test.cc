@@ -180,49 +180,68 @@ TEST(SavedTerms, WhatNoTextCompletesIsRefused) {
   EXPECT_EQ(CodeOf(lazy), StatusCode::kInvalidArgument);
 }
 
-// A group of one rule, which is a record with one member.
+// A group of one rule, which is a record with one member; beside it a node without any text.
 struct ForgedRecord {
+  enum Part { kText, kAnyText, kNothing, kNode };
+
   uint64_t children = 11;
   std::string key = "k";
   uint64_t required = 1, empty = 0;
-  // References to terms: the text "a", and Nothing().
-  static constexpr uint64_t kText = 1 << 1 | 1, kNothing = 4 << 1 | 1;
-  uint64_t any_key = kNothing, other = kNothing, open = kText, value = kText;
+  Part any_key = kNothing, other = kNothing, quote = kText, value = kText;
 
   StatusCode Code() const {
     ByteWriter out;
+    TermStore store(Limits{}, 16);
+    TermId any;
+    {
+      std::lock_guard lock(store.mutex());
+      any = store.Repeat(store.Character(CodePointSet::All(), true), 0, kUnbounded);
+    }
+    const uint64_t terms = Write(any, &store, &out).value() + 2;  // with the text
     Text("a", &out);
-    Record(SavedTerm::kGroup, {1, 1, 0}, &out);
+    auto reference = [&](Part part) {
+      const uint64_t back = part == kText ? 1 : part == kAnyText ? 2 : terms;
+      out.Number(part == kNode ? 0 : back << 1 | 1);
+    };
+    Record(SavedTerm::kGroup, {1, 2, 2}, &out);
+    out.Byte(static_cast<uint8_t>(NodeKind::kSequence));
+    out.Number(1);
+    reference(kNothing);
     out.Byte(static_cast<uint8_t>(NodeKind::kRecord));
     out.Number(children);
     out.Number(empty);
     out.Number(required);
     out.Text(key);
-    out.Number(open);
-    for (int i = 1; i < 8; ++i) out.Number(kText);
-    for (uint64_t reference : {any_key, other, value}) out.Number(reference);
+    for (int i = 0; i < 8; ++i) reference(i == RecordView::kQuote ? quote : kText);
+    for (Part part : {any_key, other, value}) reference(part);
     Record(SavedTerm::kGroupCall, {0, 0}, &out);
     return CodeOf(out);
   }
 };
 
 TEST(SavedTerms, RecordsWhoseStatesMightFailAreRefused) {
-  const StatusCode bad = StatusCode::kInvalidArgument;
-  EXPECT_EQ(ForgedRecord{}.Code(), StatusCode::kOk);
-  EXPECT_EQ((ForgedRecord{.required = 0, .empty = 1, .value = ForgedRecord::kNothing}.Code()),
-            StatusCode::kOk);
-  EXPECT_EQ((ForgedRecord{.children = 9}.Code()), bad);
-  EXPECT_EQ((ForgedRecord{.key = ""}.Code()), bad);
-  EXPECT_EQ((ForgedRecord{.key = "\xFF"}.Code()), bad);
-  EXPECT_EQ((ForgedRecord{.required = 2}.Code()), bad);
-  EXPECT_EQ((ForgedRecord{.empty = 2}.Code()), bad);
-  EXPECT_EQ((ForgedRecord{.value = ForgedRecord::kNothing}.Code()), bad);
-  EXPECT_EQ((ForgedRecord{.open = ForgedRecord::kNothing}.Code()), bad);
-  // Others whose key is not any text, or of which half is missing.
-  const uint64_t text = ForgedRecord::kText;
-  EXPECT_EQ((ForgedRecord{.any_key = text, .other = text}.Code()), bad);
-  EXPECT_EQ((ForgedRecord{.other = text}.Code()), bad);
-  EXPECT_EQ((ForgedRecord{.any_key = text}.Code()), bad);
+  using F = ForgedRecord;
+  const StatusCode ok = StatusCode::kOk, bad = StatusCode::kInvalidArgument;
+  EXPECT_EQ(F{}.Code(), ok);
+  EXPECT_EQ((F{.required = 0, .empty = 1, .value = F::kNothing}.Code()), ok);
+  EXPECT_EQ((F{.required = 0, .empty = 1, .value = F::kNode}.Code()), ok);
+  EXPECT_EQ((F{.any_key = F::kAnyText, .other = F::kText}.Code()), ok);
+  EXPECT_EQ((F{.any_key = F::kAnyText}.Code()), ok);
+  EXPECT_EQ((F{.children = 9}.Code()), bad);
+  EXPECT_EQ((F{.key = ""}.Code()), bad);
+  EXPECT_EQ((F{.key = "\xFF"}.Code()), bad);
+  EXPECT_EQ((F{.required = 2}.Code()), bad);
+  EXPECT_EQ((F{.empty = 2}.Code()), bad);
+  for (const F::Part none : {F::kNothing, F::kNode}) {
+    EXPECT_EQ((F{.value = none}.Code()), bad);
+    EXPECT_EQ((F{.required = 0, .empty = 1, .quote = none}.Code()), bad);
+  }
+  // Others whose key is not any text, or of which half is missing, or one part without a text.
+  EXPECT_EQ((F{.any_key = F::kText, .other = F::kText}.Code()), bad);
+  EXPECT_EQ((F{.other = F::kText}.Code()), bad);
+  EXPECT_EQ((F{.any_key = F::kText}.Code()), bad);
+  EXPECT_EQ((F{.any_key = F::kNode, .other = F::kText}.Code()), bad);
+  EXPECT_EQ((F{.any_key = F::kAnyText, .other = F::kNode}.Code()), bad);
 }
 
 TEST(SavedTerms, NumbersOutOfRangeAreRefused) {
