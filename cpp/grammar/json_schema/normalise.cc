@@ -361,9 +361,9 @@ StatusOr<ValueSet> Normaliser::CombineExactly(ExprId expr) {
 }
 
 StatusOr<ValueSet> Normaliser::CombineAnd(ExprId expr) {
-  const ValueSet* first = nullptr;  // which is not copied where it is only met with another
   std::optional<ValueSet> set;
-  auto known = [&]() -> const ValueSet& { return set ? *set : *first; };
+  const ValueSet* so_far =
+      nullptr;  // `set`, or one that is not copied as it is only met with others
   std::vector<ExprId> parts(pool_.parts(expr).begin(), pool_.parts(expr).end());
   if (pool_.kind(expr) == ExprKind::kNot) parts = {expr};
   if (parts.size() > 2 && !options_.widen) {
@@ -377,29 +377,31 @@ StatusOr<ValueSet> Normaliser::CombineAnd(ExprId expr) {
   }
   for (ExprId p : parts) {
     if (pool_.kind(p) == ExprKind::kNot) continue;
-    if (first == nullptr) {
-      first = &Known(p);
+    if (so_far == nullptr) {
+      so_far = &Known(p);
+      continue;
+    }
+    StatusOr<ValueSet> both = Intersect(*so_far, Known(p));
+    if (MayLeaveOut(both.status())) {
+      if (!set) set = *so_far;
+      Note(expr, NearestSchema(p).value_or(tree_.document().root()), "allOf", both.status());
+      set->widened = kTypeAll;
     } else {
-      StatusOr<ValueSet> both = Intersect(known(), Known(p));
-      if (MayLeaveOut(both.status())) {
-        if (!set) set = *first;
-        Note(expr, NearestSchema(p).value_or(tree_.document().root()), "allOf", both.status());
-        set->widened = kTypeAll;
-        continue;
-      }
       GM_ASSIGN_OR_RETURN(set, std::move(both));
     }
+    so_far = &*set;
   }
-  if (first == nullptr) set = ValueSet::All();
+  if (so_far == nullptr) so_far = &set.emplace(ValueSet::All());
   for (ExprId p : parts) {
     if (pool_.kind(p) != ExprKind::kNot) continue;
     Status left_out;
-    GM_ASSIGN_OR_RETURN(set, Subtract(known(), Known(pool_.parts(p)[0]), &left_out));
+    GM_ASSIGN_OR_RETURN(set, Subtract(*so_far, Known(pool_.parts(p)[0]), &left_out));
+    so_far = &*set;
     if (!left_out.ok()) {
       Note(expr, NearestSchema(p).value_or(tree_.document().root()), "not", left_out);
     }
   }
-  if (!set) set = *first;
+  if (!set) set = *so_far;
   return *std::move(set);
 }
 

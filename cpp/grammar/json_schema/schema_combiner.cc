@@ -170,14 +170,16 @@ Status SchemaCombiner::ApplyFinite(Keyword keyword) {
   }
   if (!values.strings.empty()) values.strings[0].Normalise();
   // Values first: their keys keep the order in which the schema writes them.
-  StatusOr<ValueSet> both =
-      n_.widens() ? algebra_.Intersect(values, set_) : algebra_.Narrow(std::move(values), set_);
-  if (n_.MayLeaveOut(both.status())) {
+  auto meet = [&]() -> StatusOr<ValueSet> {
+    if (!n_.widens()) return algebra_.Narrow(std::move(values), set_);
+    StatusOr<ValueSet> both = algebra_.Intersect(values, set_);
+    if (!n_.MayLeaveOut(both.status())) return both;
     // The values alone, without what the other keywords say of them.
     GM_RETURN_IF_ERROR(Tolerate(keyword, both.status()));
     values.widened = kTypeAll;
-    both = std::move(values);
-  }
+    return std::move(values);
+  };
+  StatusOr<ValueSet> both = meet();
   if (!both.ok()) return At(keyword, both.status());
   set_ = *std::move(both);
   return {};
