@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <span>
 
+#include "automaton/lengths.h"
 #include "automaton/term_store.h"
 
 namespace grammask::internal {
@@ -32,8 +33,6 @@ inline constexpr uint32_t kLocalTerm = uint32_t{1} << 31;
 inline constexpr uint32_t StepWord(TermKind kind, size_t count) {
   return static_cast<uint32_t>(kind) | static_cast<uint32_t>(count) << 4;
 }
-
-inline uint64_t AddLengths(uint64_t a, uint64_t b) { return std::min(kMaxLength, a + b); }
 
 // The length of a record's shortest text, kMaxLength where it has none; `length` gives that of a
 // child.

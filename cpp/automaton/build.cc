@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "automaton/body_program.h"
+#include "automaton/lengths.h"
 #include "automaton/members.h"
 #include "automaton/recursive_group.h"
 #include "automaton/words.h"
@@ -37,11 +38,6 @@ constexpr uint32_t kUnset = UINT32_MAX;
 constexpr uint32_t kMaxInlineSize = 32;  // nodes of a rule that is written into its callers
 constexpr size_t kWideClass = 8;         // members of a class that makes a loop worth sharing
 constexpr int kMaxPasses = 8;            // over all nodes, before a queue takes over
-
-uint64_t Times(uint64_t a, uint64_t n) {
-  if (a == 0 || n == 0) return 0;
-  return a > kMaxLength / n ? kMaxLength : std::min(kMaxLength, a * n);
-}
 
 class TermBuilder {
  public:
@@ -440,7 +436,7 @@ class TermBuilder {
       }
       case NodeKind::kRepeat: {
         const auto& repeat = *static_cast<const RepeatData*>(node.data);
-        return Times(at(repeat.child).length, static_cast<uint64_t>(repeat.min));
+        return TimesSaturated(at(repeat.child).length, static_cast<uint64_t>(repeat.min));
       }
       case NodeKind::kMembers:
         return MembersLength(stored_.View(id));

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 
+#include "automaton/lengths.h"
 #include "automaton/term_store.h"
 #include "automaton/words.h"
 
@@ -23,13 +24,6 @@ namespace {
 constexpr size_t kMaxLoosened = 8;
 constexpr size_t kMaxTexts = 4096;  // excluded texts that are told one by one
 constexpr int kMaxLoopDepth = 6;  // choices and intersections inside one another that are looked at
-
-// How many bytes a text of a state may begin with.
-int FirstBytes(std::span<const ByteEdge> edges) {
-  int count = 0;
-  for (const ByteEdge& e : edges) count += e.hi - e.lo + 1;
-  return count;
-}
 
 }  // namespace
 
@@ -365,11 +359,11 @@ std::optional<TermStore::Loop> TermStore::LoopOf(TermId id, int depth) {
     case TermKind::kChoice: {
       // The alternative that loops on most. Of `(\w+\.)*` and `.*` neither includes the other.
       std::optional<Loop> best;
-      int most = 0;
+      uint32_t most = 0;
       for (TermId c : t.children) {
         auto loop = LoopOf(c, depth + 1);
         if (!loop.has_value()) continue;
-        const int first = FirstBytes(ExpandLocked(loop->x).bytes);
+        const uint32_t first = FirstBytes(ExpandLocked(loop->x).bytes);
         if (first < most) continue;
         if (first > most || (loop->x != best->x && Includes(loop->x, best->x))) best = loop;
         most = first;

@@ -10,15 +10,9 @@
 #include <algorithm>
 #include <bit>
 
-#include "automaton/term_store.h"
+#include "automaton/lengths.h"
 
 namespace grammask::internal {
-namespace {
-
-uint64_t Add(uint64_t a, uint64_t b) { return std::min(kMaxLength, a + b); }
-
-}  // namespace
-
 ConditionCover::ConditionCover(uint32_t conditions, std::span<const Member> members)
     : size_(size_t{conditions} + 1),
       lengths_(size_ * (static_cast<size_t>(std::popcount(conditions)) + 1), kMaxLength) {
@@ -28,7 +22,7 @@ ConditionCover::ConditionCover(uint32_t conditions, std::span<const Member> memb
       uint64_t& best = lengths_[static_cast<size_t>(n) * size_ + unmet];
       for (const Member& m : members) {
         if ((m.meets & unmet) == 0) continue;
-        best = std::min(best, Add(Length(n - 1, unmet & ~m.meets), m.length));
+        best = std::min(best, AddLengths(Length(n - 1, unmet & ~m.meets), m.length));
       }
     }
   }
@@ -44,19 +38,19 @@ uint64_t ShortestList(MembersLeft left, const ConditionCover& cover) {
   std::ranges::sort(left.optional);
   uint64_t best = kMaxLength;
   for (int64_t n = 0; n <= cover.most(); ++n) {
-    uint64_t length = Add(left.required_length, cover.Length(n, left.unmet));
+    uint64_t length = AddLengths(left.required_length, cover.Length(n, left.unmet));
     if (length == kMaxLength || left.required + n > left.most) continue;
     int64_t missing = std::max<int64_t>(0, left.least - left.required - n);
     if (left.required + n + missing > left.most) continue;
     for (uint64_t optional : left.optional) {
       if (missing == 0 || optional >= left.repeated) break;
-      length = Add(length, optional);
+      length = AddLengths(length, optional);
       --missing;
     }
     if (missing > 0) {
       const auto times = static_cast<uint64_t>(missing);
       const bool too_long = left.repeated > kMaxLength / times;
-      length = too_long ? kMaxLength : Add(length, left.repeated * times);
+      length = too_long ? kMaxLength : AddLengths(length, left.repeated * times);
     }
     best = std::min(best, length);
   }
@@ -73,11 +67,11 @@ uint64_t ListLength(std::span<const ListMember> members, uint64_t separator, uin
   left.unmet = (uint32_t{1} << conditions) - 1;
   std::vector<ConditionCover::Member> meeting;
   for (const ListMember& m : members) {
-    const uint64_t length = Add(m.length, separator);
+    const uint64_t length = AddLengths(m.length, separator);
     switch (m.use) {
       case MemberUse::kRequired:
         ++left.required;
-        left.required_length = Add(left.required_length, length);
+        left.required_length = AddLengths(left.required_length, length);
         break;
       case MemberUse::kOptional:
         left.optional.push_back(length);
@@ -90,7 +84,7 @@ uint64_t ListLength(std::span<const ListMember> members, uint64_t separator, uin
   }
   const ConditionCover cover(left.unmet, meeting);
   const uint64_t list = ShortestList(std::move(left), cover);
-  return list == kMaxLength ? kMaxLength : Add(list - separator, end);
+  return list == kMaxLength ? kMaxLength : AddLengths(list - separator, end);
 }
 
 }  // namespace grammask::internal

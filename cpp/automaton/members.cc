@@ -21,6 +21,7 @@
 #include <optional>
 
 #include "automaton/build.h"
+#include "automaton/lengths.h"
 #include "grammar/json_schema/json_document.h"
 #include "grammar/json_schema/numbers.h"
 
@@ -30,8 +31,6 @@ namespace {
 // Lists of more distinct values, and texts of more states, are not tried out beforehand.
 constexpr int64_t kMaxTried = 256;
 constexpr size_t kMaxStates = 20'000;
-
-uint64_t Add(uint64_t a, uint64_t b) { return std::min(kMaxLength, a + b); }
 
 bool Once(MemberUse use) { return use == MemberUse::kOptional || use == MemberUse::kRequired; }
 
@@ -46,7 +45,7 @@ void MemberTable::Prepare(MemberSpec* spec) const {
   const uint64_t separator = s_.term(spec->separator).min_length;
   std::vector<ConditionCover::Member> meeting;
   for (const MemberSpec::Member& m : spec->members) {
-    if (m.meets != 0) meeting.push_back({m.meets, Add(m.length, separator)});
+    if (m.meets != 0) meeting.push_back({m.meets, AddLengths(m.length, separator)});
   }
   spec->cover = ConditionCover(spec->conditions, meeting);
 }
@@ -97,7 +96,8 @@ bool MemberTable::PlainlyEnough(TermId texts, uint64_t count) {
       path.pop_back();
       if (path.empty()) break;
       const ByteEdge& e = s_.ExpandLocked(path.back().at).bytes[path.back().next++];
-      path.back().texts = Add(path.back().texts, last * static_cast<uint64_t>(e.hi - e.lo + 1));
+      path.back().texts =
+          AddLengths(path.back().texts, last * static_cast<uint64_t>(e.hi - e.lo + 1));
       continue;
     }
     const ByteEdge e = edges[v.next];
@@ -109,7 +109,7 @@ bool MemberTable::PlainlyEnough(TermId texts, uint64_t count) {
     } else if (!it->second) {
       return true;  // a loop: all states lead to a text
     } else {
-      v.texts = Add(v.texts, *it->second * static_cast<uint64_t>(e.hi - e.lo + 1));
+      v.texts = AddLengths(v.texts, *it->second * static_cast<uint64_t>(e.hi - e.lo + 1));
       ++v.next;
     }
   }
@@ -199,7 +199,7 @@ void MemberTable::CountRequired(MemberState* state) const {
   for (const MemberSpec::Member& m : spec.members) {
     if (m.use != MemberUse::kRequired || (state->seen[m.bit / 64] >> (m.bit % 64) & 1)) continue;
     ++state->required_left;
-    state->required_length = Add(state->required_length, m.length + separator);
+    state->required_length = AddLengths(state->required_length, m.length + separator);
   }
 }
 
@@ -348,7 +348,7 @@ uint64_t MemberTable::MinLength(int64_t id, MemberPhase phase) const {
   const std::span<const MemberSpec::Member> others =
       left.least > left.required ? std::span(spec.members) : std::span<const MemberSpec::Member>();
   for (const MemberSpec::Member& m : others) {
-    const uint64_t length = Add(m.length, separator);
+    const uint64_t length = AddLengths(m.length, separator);
     if (!Once(m.use)) {
       left.repeated = std::min(left.repeated, length);
     } else if (m.use == MemberUse::kOptional && !(state.seen[m.bit / 64] >> (m.bit % 64) & 1)) {
@@ -358,7 +358,7 @@ uint64_t MemberTable::MinLength(int64_t id, MemberPhase phase) const {
   uint64_t length = ShortestList(std::move(left), spec.cover);
   // Each was counted with a separator; the first of all has none.
   if (phase == MemberPhase::kDue && length < kMaxLength) length -= separator;
-  return Add(length, s_.term(spec.end).min_length);
+  return AddLengths(length, s_.term(spec.end).min_length);
 }
 
 // JSON is told by its value, anything else by its text.

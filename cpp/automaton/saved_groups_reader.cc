@@ -17,6 +17,7 @@
 #include "automaton/body_program.h"
 #include "automaton/members.h"
 #include "automaton/term_reader.h"
+#include "grammar/node_store.h"
 
 namespace grammask::internal {
 namespace {
@@ -108,20 +109,18 @@ void TermReader::ReadGroupRecord(uint64_t children, std::vector<uint64_t>* words
   if (children < kFixed) return in_.Fail();
   const size_t count = static_cast<size_t>(children) - kFixed;
   const bool may_be_empty = in_.Number(1) != 0;
-  std::vector<uint32_t> record(2 * count);
-  std::string keys;
+  Record record{.may_be_empty = may_be_empty, .members = {}};  // without its nodes
+  size_t text = 0;
   for (size_t i = 0; i < count && in_.ok(); ++i) {
-    record[i] = static_cast<uint32_t>(in_.Number(1));
+    const bool required = in_.Number(1) != 0;
     const std::string_view key = in_.Text();
-    if (key.empty() || !IsJsonText(key)) in_.Fail();
-    keys += key;
-    if (keys.size() > UINT32_MAX / 2) in_.Fail();
-    record[count + i] = static_cast<uint32_t>(keys.size());
+    text += key.size();
+    if (key.empty() || text > UINT32_MAX / 2 || !IsJsonText(key)) in_.Fail();
+    record.members.push_back({key, NodeId(), required});
   }
-  record.resize(2 * count + (keys.size() + 3) / 4);
-  if (!keys.empty()) std::memcpy(&record[2 * count], keys.data(), keys.size());
-  record.push_back(may_be_empty);
-  PackRecord(record, words);
+  if (!in_.ok()) return;
+  const std::vector<uint32_t> encoded = EncodeRecord(record);
+  PackRecord(RecordView(encoded.data() + children, count).words(), words);
   Nest nest;
   const TermId any_text = s_.Repeat(s_.Character(CodePointSet::All(), true), 0, kUnbounded);
   for (uint64_t i = 0; i < children && in_.ok(); ++i) {
@@ -196,7 +195,7 @@ bool TermReader::FindLengths(Group* group) {
       uint64_t length = node.kind == NodeKind::kSequence ? 0 : kMaxLength;
       switch (node.kind) {
         case NodeKind::kSequence:
-          for (uint32_t part : parts) length = std::min(kMaxLength, length + lengths[part]);
+          for (uint32_t part : parts) length = AddLengths(length, lengths[part]);
           break;
         case NodeKind::kChoice:
           for (uint32_t part : parts) length = std::min(length, lengths[part]);

@@ -20,11 +20,6 @@
 
 namespace grammask::internal {
 
-inline uint64_t TimesSaturated(uint64_t length, uint64_t times) {
-  if (times == 0 || length == 0) return 0;
-  return length > kMaxLength / times ? kMaxLength : length * times;
-}
-
 // How deep recursive work on a term may go.
 struct TermNest {
   uint32_t heads = 0;     // choices and heads of sequences inside one another

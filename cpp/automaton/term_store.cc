@@ -18,6 +18,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "automaton/lengths.h"
 #include "automaton/members.h"
 #include "automaton/words.h"
 #include "base/check.h"
@@ -41,11 +42,6 @@ constexpr size_t kMaxRelinked = 16;
 constexpr size_t kMostExpected = 64;
 
 uint64_t Saturate(uint64_t n) { return std::min(n, kMaxLength); }
-
-uint64_t TimesSaturated(uint64_t a, uint64_t b) {
-  if (a == 0 || b == 0) return 0;
-  return a > kMaxLength / b ? kMaxLength : Saturate(a * b);
-}
 
 uint64_t Mix(uint64_t h, uint64_t v) {
   h ^= v;

@@ -14,15 +14,16 @@
 #include <algorithm>
 #include <optional>
 
+#include "automaton/lengths.h"
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
 
 namespace grammask::internal {
 namespace {
 
-constexpr size_t kMostBefore = 6;  // elements in front of the value
-constexpr size_t kLongBefore = 4;  // bytes of a text that is one
-constexpr int kMostFirst = 120;    // bytes that begin a value
+constexpr size_t kMostBefore = 6;     // elements in front of the value
+constexpr size_t kLongBefore = 4;     // bytes of a text that is one
+constexpr uint32_t kMostFirst = 120;  // bytes that begin a value
 
 // A state as some short elements, then a value, then the rest.
 struct ValueState {
@@ -72,9 +73,7 @@ const Level1* MaskCache::FromHead(TermId state) {
   if (!split.has_value()) return nullptr;
   if (split->before.empty()) {
     // Any character: nearly all tokens are left over after it, of which the rest reads few.
-    int first = 0;
-    for (const ByteEdge& e : terms_.Expand(split->value).bytes) first += e.hi - e.lo + 1;
-    if (first > kMostFirst) return nullptr;
+    if (FirstBytes(terms_.Expand(split->value).bytes) > kMostFirst) return nullptr;
   }
   {
     std::lock_guard lock(mutex_);

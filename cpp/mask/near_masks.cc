@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "automaton/lengths.h"
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
 
@@ -202,9 +203,7 @@ const Level1* MaskCache::FromAnyNumber(TermId state) {
   if (head.kind != TermKind::kRepeat || head.a != 1 || head.b != kUnbounded || !head.regular) {
     return nullptr;
   }
-  size_t first = 0;
-  for (const ByteEdge& e : terms_.Expand(state).bytes) first += e.hi - e.lo + size_t{1};
-  if (first < kWideLoop) return nullptr;
+  if (FirstBytes(terms_.Expand(state).bytes) < kWideLoop) return nullptr;
   TermId wider;
   {
     std::lock_guard lock(terms_.mutex());

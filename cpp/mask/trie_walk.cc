@@ -20,6 +20,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "automaton/lengths.h"
+
 namespace grammask::internal {
 namespace {
 
@@ -232,9 +234,7 @@ void StateWalker::TakeEdges(StatePlace* at) {
   at->open = !e.calls.empty() || e.bytes.size() > kMostRanges;
   at->edges = e.bytes.data();
   at->edges_end = at->edges + e.bytes.size();
-  size_t bytes = 0;
-  for (const ByteEdge& edge : e.bytes) bytes += edge.hi - edge.lo + 1u;
-  at->few = bytes <= ClassMap::kFew;
+  at->few = FirstBytes(e.bytes) <= ClassMap::kFew;
 }
 
 void SetWalker::LookAtLeads(SetPlace* at, uint64_t leads) {

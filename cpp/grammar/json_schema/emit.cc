@@ -173,7 +173,7 @@ Status SchemaEmitter::AddObjects(const std::vector<ObjectSet>& sets, int depth,
   cases_ = sets.size() >= kManyCases && !normaliser_.widens() ? &trie : nullptr;
   for (const ObjectSet& o : sets) {
     alone_ = cases_ == nullptr;
-    StatusOr<NodeId> node = records_ && alone_ ? AsRule(o, depth) : Case(o, depth);
+    StatusOr<NodeId> node = AsRule(o, depth);
     if (!node.ok()) {
       cases_ = nullptr;
       return node.status();

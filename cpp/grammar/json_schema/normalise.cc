@@ -362,8 +362,8 @@ StatusOr<ValueSet> Normaliser::CombineExactly(ExprId expr) {
 
 StatusOr<ValueSet> Normaliser::CombineAnd(ExprId expr) {
   std::optional<ValueSet> set;
-  const ValueSet* so_far =
-      nullptr;  // `set`, or one that is not copied as it is only met with others
+  // `set`, or one that is not copied, as it is only met with others.
+  const ValueSet* so_far = nullptr;
   std::vector<ExprId> parts(pool_.parts(expr).begin(), pool_.parts(expr).end());
   if (pool_.kind(expr) == ExprKind::kNot) parts = {expr};
   if (parts.size() > 2 && !options_.widen) {
