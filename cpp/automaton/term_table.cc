@@ -10,12 +10,7 @@
 // Cost: moving an entry 2 ns. Tests: tests/automaton/term_table_test.cc.
 #include "automaton/term_table.h"
 
-#include <cstdlib>
-#include <new>
-
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
+#include <cstring>
 
 #include "base/huge_pages.h"
 
@@ -23,38 +18,6 @@ namespace grammask::internal {
 namespace {
 
 bool Shared(size_t size) { return size * sizeof(uint64_t) < kHugePage; }
-
-// Zeros. What is large goes straight back to the system when it is freed: blocks of ever larger
-// sizes would leave gaps in the heap that nothing else fills.
-uint64_t* AllocateZeros(size_t bytes) {
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-  if (bytes >= kHugePage) {
-    void* const mapped = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED) throw std::bad_alloc();
-    char* const begin = static_cast<char*>(mapped);
-    const size_t before = (kHugePage - reinterpret_cast<uintptr_t>(begin) % kHugePage) % kHugePage;
-    if (before > 0) (void)munmap(begin, before);
-    (void)munmap(begin + before + bytes, kHugePage - before);
-    (void)madvise(begin + before, bytes, MADV_HUGEPAGE);
-    return reinterpret_cast<uint64_t*>(begin + before);
-  }
-#endif
-  void* const memory = std::calloc(bytes, 1);
-  if (memory == nullptr) throw std::bad_alloc();
-  return static_cast<uint64_t*>(memory);
-}
-
-void Free(uint64_t* memory, size_t bytes) {
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-  if (bytes >= kHugePage) {
-    (void)munmap(memory, bytes);
-    return;
-  }
-#endif
-  (void)bytes;
-  std::free(memory);
-}
 
 }  // namespace
 
@@ -67,12 +30,12 @@ uint64_t* TermTable::Take(uint32_t index, size_t size) {
   uint64_t* slots = nullptr;
   if (Shared(size)) {
     Level& level = levels_[static_cast<size_t>(LevelOf(size))];
-    // A shard comes to each size once, so its place is still zero.
-    if (level.users++ == 0) level.block = AllocateZeros(bytes * kShards);
+    if (level.users++ == 0) level.block = static_cast<uint64_t*>(AllocateTable(bytes * kShards));
     slots = level.block + index * size;
   } else {
-    slots = AllocateZeros(bytes);
+    slots = static_cast<uint64_t*>(AllocateTable(bytes));
   }
+  std::memset(slots, 0, bytes);
   bytes_ += bytes;
   return slots;
 }
@@ -81,11 +44,11 @@ void TermTable::Release(const Shard& shard) {
   if (shard.size == 0) return;
   bytes_ -= shard.size * sizeof(uint64_t);
   if (!Shared(shard.size)) {
-    Free(shard.slots, shard.size * sizeof(uint64_t));
+    FreeTable(shard.slots, shard.size * sizeof(uint64_t));
     return;
   }
   Level& level = levels_[static_cast<size_t>(LevelOf(shard.size))];
-  if (--level.users == 0) Free(level.block, shard.size * sizeof(uint64_t) * kShards);
+  if (--level.users == 0) FreeTable(level.block, shard.size * sizeof(uint64_t) * kShards);
 }
 
 void TermTable::Grow(uint32_t index) {

@@ -7,7 +7,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -75,8 +74,10 @@ class StableVector {
   StableVector& operator=(const StableVector&) = delete;
   ~StableVector() {
     static_assert(std::is_trivially_destructible_v<T>);
-    for (auto& block : blocks_) {
-      std::free(reinterpret_cast<void*>(block.load(std::memory_order_relaxed)));
+    for (int b = 0; b < kBlocks; ++b) {
+      T* const block = blocks_[b].load(std::memory_order_relaxed);
+      // NOLINTNEXTLINE(bugprone-multi-level-implicit-pointer-conversion): T may be a pointer
+      if (block != nullptr) FreeTable(block, BlockBytes(b));
     }
   }
 
@@ -89,8 +90,7 @@ class StableVector {
     const Place at(size_);
     T* block = blocks_[at.block].load(std::memory_order_relaxed);
     if (block == nullptr) {
-      // NOLINTNEXTLINE(bugprone-sizeof-expression): T may be a pointer
-      block = static_cast<T*>(AllocateTable(sizeof(T) << (kLogFirst + std::max(at.block - 1, 0))));
+      block = static_cast<T*>(AllocateTable(BlockBytes(at.block)));
       blocks_[at.block].store(block, std::memory_order_release);
     }
     ++size_;
@@ -102,6 +102,10 @@ class StableVector {
   }
 
  private:
+  static constexpr int kBlocks = 33;
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): T may be a pointer
+  static size_t BlockBytes(int b) { return sizeof(T) << (kLogFirst + std::max(b - 1, 0)); }
+
   // Block b > 0 begins at index 2^(kLogFirst + b - 1).
   struct Place {
     explicit Place(size_t i)
@@ -110,7 +114,7 @@ class StableVector {
     int block;
     size_t offset;
   };
-  std::atomic<T*> blocks_[33] = {};
+  std::atomic<T*> blocks_[kBlocks] = {};
   size_t size_ = 0;
 };
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "automaton/build.h"
+#include "base/huge_pages.h"
 #include "matcher/saved_grammar.h"
 
 namespace grammask::internal {
@@ -39,6 +40,8 @@ EngineHub::EngineHub(std::shared_ptr<const Vocab> vocab, const Limits& limits)
   // Nearly every grammar has JSON strings, and their slice takes milliseconds: so no request waits
   // for it, and only the vocabulary's first compiler makes it.
   slices_.store()->MakeJsonStrings(*vocab_);
+  // Nor for the memory of tables: what a generation has of them when it ends, with some to grow.
+  ReserveTables(limits.arena_bytes / 4 * 3);
 }
 
 // Not make_shared: grammars hold weak pointers, which would keep the memory of the object.

@@ -46,7 +46,7 @@ struct VocabTables {
 };
 
 // One block that holds a copy of the tables.
-using VocabImage = std::vector<std::byte, TableAllocator<std::byte>>;
+using VocabImage = std::vector<std::byte, TableAllocator<std::byte, /*kFromReserve=*/false>>;
 VocabImage MakeVocabImage(const VocabTables& tables);
 // The tables in a block that MakeVocabImage made, unchecked. They point into it.
 VocabTables ViewVocabImage(std::span<const std::byte> image);

@@ -1,0 +1,151 @@
+// The reserve is one range of addresses, its pages bits of one word: taking a run of free ones and
+// giving it back are a compare-and-swap each, so that a process forked in the midst of it waits for
+// no lock. Pages are handed out once they have been touched; the lowest run that fits is taken.
+#include "base/huge_pages.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+namespace grammask::internal {
+
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+
+namespace {
+
+constexpr size_t kPages = kMostReserved / kHugePage;
+static_assert(kPages == 64);
+
+struct Reserve {
+  std::mutex growing;
+  size_t ready = 0;                    // pages touched, those in use among them
+  std::atomic<char*> begin = nullptr;  // kPages pages, or null: not yet, or not to be had
+  std::atomic<uint64_t> free = 0;      // of the pages that are ready
+};
+
+// Never destroyed: tables may be freed while the process ends.
+Reserve& TheReserve() {
+  static Reserve* const reserve = new Reserve;
+  return *reserve;
+}
+
+// `bytes` of new memory at a multiple of a large page's size; null where there is no memory.
+char* MapPages(size_t bytes) {
+  void* const mapped = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  char* begin = static_cast<char*>(mapped);
+  const size_t before = (kHugePage - reinterpret_cast<uintptr_t>(begin) % kHugePage) % kHugePage;
+  if (before > 0) (void)munmap(begin, before);
+  begin += before;
+  (void)munmap(begin + bytes, kHugePage - before);
+  // If the system has none, these are pages as all others.
+  (void)madvise(begin, bytes, MADV_HUGEPAGE);
+  return begin;
+}
+
+size_t PagesOf(size_t size) { return (size + kHugePage - 1) / kHugePage; }
+
+uint64_t RunOf(size_t pages, int first) {
+  return (pages >= kPages ? ~uint64_t{0} : (uint64_t{1} << pages) - 1) << first;
+}
+
+// Pages of the reserve, or null.
+char* TakePages(size_t pages) {
+  Reserve& reserve = TheReserve();
+  if (pages > kPages) return nullptr;
+  uint64_t free = reserve.free.load(std::memory_order_relaxed);
+  while (true) {
+    // Bit i of `starts`: a run of that many free pages begins at page i.
+    uint64_t starts = free;
+    for (size_t n = 1; n < pages && starts != 0; ++n) starts &= free >> n;
+    if (starts == 0) return nullptr;
+    const int first = std::countr_zero(starts);
+    const uint64_t run = RunOf(pages, first);
+    if (!reserve.free.compare_exchange_weak(free, free & ~run, std::memory_order_acquire)) continue;
+    return reserve.begin.load(std::memory_order_relaxed) + static_cast<size_t>(first) * kHugePage;
+  }
+}
+
+// False: not the reserve's.
+bool GivePages(void* memory, size_t pages) {
+  Reserve& reserve = TheReserve();
+  const auto begin = reinterpret_cast<uintptr_t>(reserve.begin.load(std::memory_order_relaxed));
+  const auto at = reinterpret_cast<uintptr_t>(memory);
+  if (begin == 0 || at < begin || at >= begin + kMostReserved) return false;
+  const uint64_t run = RunOf(pages, static_cast<int>((at - begin) / kHugePage));
+  reserve.free.fetch_or(run, std::memory_order_release);
+  return true;
+}
+
+void* AllocatePages(size_t size, bool from_reserve) {
+  if (from_reserve) {
+    if (char* const memory = TakePages(PagesOf(size))) return memory;
+  }
+  char* const memory = MapPages(PagesOf(size) * kHugePage);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+void FreePages(void* memory, size_t size) {
+  // What is large goes straight back to the system: blocks of ever larger sizes would leave gaps in
+  // the heap that nothing else fills.
+  if (!GivePages(memory, PagesOf(size))) (void)munmap(memory, PagesOf(size) * kHugePage);
+}
+
+}  // namespace
+
+void ReserveTables(size_t bytes) {
+  Reserve& reserve = TheReserve();
+  const size_t pages = std::min(PagesOf(bytes), kPages);
+  std::lock_guard lock(reserve.growing);
+  if (reserve.ready >= pages) return;
+  char* begin = reserve.begin.load(std::memory_order_relaxed);
+  if (begin == nullptr) {
+    begin = MapPages(kMostReserved);
+    if (begin == nullptr) return;
+    reserve.begin.store(begin, std::memory_order_relaxed);
+  }
+  for (; reserve.ready < pages; ++reserve.ready) {
+    // Through a volatile pointer, so that the write is not left out.
+    *static_cast<volatile char*>(begin + reserve.ready * kHugePage) = 0;
+    reserve.free.fetch_or(uint64_t{1} << reserve.ready, std::memory_order_release);
+  }
+}
+
+#else
+
+void ReserveTables(size_t) {}
+
+#endif
+
+void* AllocateTable(size_t size, bool from_reserve) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  if (size >= kHugePage) return AllocatePages(size, from_reserve);
+#endif
+  (void)from_reserve;
+  void* const memory = std::malloc(size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+void FreeTable(void* memory, size_t size) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  if (size >= kHugePage) {
+    FreePages(memory, size);
+    return;
+  }
+#endif
+  (void)size;
+  std::free(memory);
+}
+
+}  // namespace grammask::internal
