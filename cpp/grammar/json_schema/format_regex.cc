@@ -111,30 +111,26 @@ class RegexWriter {
         w_.Or({w_.Seq({simple_, quantified_}), anchor_, Inert(content), Capture("(", content)}));
   }
 
+  // All of these languages begin with the same texts, those without references, so they are one
+  // until a reference comes or a group with a name: else each state would be one of both.
   NodeId Whole(NodeId content) {
-    NodeId capture = Capture("(", content);
+    const NodeId capture = Capture("(", content), nothing = w_.b().Nothing();
     constexpr std::string_view kNumbers = "123456789";
-    NodeId numbered = Terms(content, capture, w_.Seq({w_.Text("\\"), w_.In(kNumbers)}));
-    for (size_t groups = kNumbers.size(); groups-- > 0;) {
-      NodeId reference = w_.Seq({w_.Text("\\"), w_.In(kNumbers.substr(0, groups))});
-      numbered = w_.Seq(
-          {Terms(content, w_.b().Nothing(), reference), w_.Opt(w_.Seq({capture, numbered}))});
+    const NodeId name = Named(content, capture);
+    // After that many groups: `whole`, and what follows a reference. Of the last there may be more.
+    NodeId whole = nothing, numbered = nothing;
+    for (size_t groups = kNumbers.size() + 1; groups-- > 0;) {
+      const bool last = groups == kNumbers.size();
+      const NodeId captures = last ? capture : nothing;
+      const NodeId reference = w_.Seq({w_.Text("\\"), w_.In(kNumbers.substr(0, groups))});
+      const NodeId more = last ? nothing : w_.Seq({capture, numbered});
+      const NodeId next = last ? nothing : w_.Seq({capture, whole});
+      numbered = w_.Seq({Terms(content, captures, reference), w_.Opt(more)});
+      const NodeId rest = w_.Opt(w_.Or({w_.Seq({After(content, captures), numbered}), more}));
+      whole = w_.Seq({Terms(content, captures, nothing),
+                      w_.Opt(w_.Or({w_.Seq({w_.Plus(reference), rest}), next, name}))});
     }
-    NodeId plain = Terms(content, capture, w_.b().Nothing());
-    NodeId long_name = w_.Seq({w_.In(kNameStart), w_.Plus(w_.In("a-zA-Z0-9_$"))});
-    std::vector<NodeId> named = {w_.Seq({long_name, Capture(">", content), plain})};
-    const CodePointSet one_character = FormatWriter::Set(kNameStart);
-    for (CodePointRange range : one_character.ranges()) {
-      for (uint32_t c = range.lo; c <= range.hi; ++c) {
-        std::string name(1, static_cast<char>(c));
-        NodeId reference = w_.Or({w_.Text("\\k<" + name + ">"), w_.Text("\\1")});
-        named.push_back(
-            w_.Seq({w_.Text(name), Capture(">", content), Terms(content, capture, reference)}));
-      }
-    }
-    NodeId with_name = w_.Seq({Terms(content, Capture("(", content), w_.b().Nothing()),
-                               w_.Text("(?<"), w_.b().Choice(named)});
-    return w_.Or({numbered, with_name});
+    return whole;
   }
 
  private:
@@ -148,12 +144,30 @@ class RegexWriter {
   }
   // Terms outside of groups, with some groups and references. No digit comes after a reference.
   NodeId Terms(NodeId content, NodeId capture, NodeId reference) {
-    NodeId other = w_.Or({anchor_, Inert(content), capture});
-    NodeId after = w_.Or({quantifier_, w_.Seq({no_digit_, quantified_}), other});
     NodeId references = w_.Plus(reference);
-    return w_.Seq(
-        {w_.Star(w_.Or({w_.Seq({simple_, quantified_}), other, w_.Seq({references, after})})),
-         w_.Opt(references)});
+    return w_.Seq({w_.Star(w_.Or({w_.Seq({simple_, quantified_}), anchor_, Inert(content), capture,
+                                  w_.Seq({references, After(content, capture)})})),
+                   w_.Opt(references)});
+  }
+  // The term after references.
+  NodeId After(NodeId content, NodeId capture) {
+    return w_.Or({quantifier_, w_.Seq({no_digit_, quantified_}), anchor_, Inert(content), capture});
+  }
+  // A group with a name, and all that comes after it.
+  NodeId Named(NodeId content, NodeId capture) {
+    NodeId long_name = w_.Seq({w_.In(kNameStart), w_.Plus(w_.In("a-zA-Z0-9_$"))});
+    std::vector<NodeId> named = {
+        w_.Seq({long_name, Capture(">", content), Terms(content, capture, w_.b().Nothing())})};
+    const CodePointSet one_character = FormatWriter::Set(kNameStart);
+    for (CodePointRange range : one_character.ranges()) {
+      for (uint32_t c = range.lo; c <= range.hi; ++c) {
+        std::string name(1, static_cast<char>(c));
+        NodeId reference = w_.Or({w_.Text("\\k<" + name + ">"), w_.Text("\\1")});
+        named.push_back(
+            w_.Seq({w_.Text(name), Capture(">", content), Terms(content, capture, reference)}));
+      }
+    }
+    return w_.Seq({w_.Text("(?<"), w_.b().Choice(named)});
   }
 
   FormatWriter& w_;
