@@ -113,9 +113,12 @@ class MaskCache::Gatherer {
 template <class F>
 void ForEachBelow(std::span<const TrieNode> nodes, std::span<const TokenId> tokens, uint32_t node,
                   F&& f) {
-  for (uint32_t i = node + 1; i < nodes[node].end; ++i) {
-    const auto bytes = static_cast<size_t>(nodes[i].depth - nodes[node].depth);
-    for (uint32_t t = nodes[i].tokens; t < nodes[i + 1].tokens; ++t) f(tokens[t], bytes);
+  const uint32_t end = nodes[node].end;
+  const auto depth = nodes[node].depth;
+  uint32_t t = nodes[node + 1].tokens;
+  for (uint32_t i = node + 1; i < end; ++i) {
+    const auto bytes = static_cast<size_t>(nodes[i].depth - depth);
+    for (const uint32_t last = nodes[i + 1].tokens; t < last; ++t) f(tokens[t], bytes);
   }
 }
 

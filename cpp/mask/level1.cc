@@ -244,14 +244,19 @@ void MaskCache::AddEscapes(Draft* draft, Level1* out) {
   std::vector<uint32_t>& listed = draft->listed;  // what the bitmap lacks
   listed.resize(words_);
   for (TokenId t : draft->accepted) SetBit(listed.data(), t);
-  auto is_accepted = [&](TokenId t) {
-    return TestBit(listed.data(), t) || (bitmap != nullptr && TestBit(bitmap, t));
-  };
+  const uint32_t* const accepted[] = {listed.data(), bitmap != nullptr ? bitmap : listed.data()};
   std::vector<uint64_t>& left_over = draft->left_over;
-  left_over.clear();
-  for (const uint64_t entry : draft->residues) {
-    if (!is_accepted(Residual::Token(entry))) left_over.push_back(entry);
-  }
+  left_over.resize(draft->residues.size());
+  size_t count = 0;
+  // Every entry is written and the next one written over it where it was not wanted: a jump that
+  // depends on each token costs more than all else here.
+  auto add = [&](uint64_t* entries, uint64_t entry) {
+    const auto token = static_cast<uint32_t>(Residual::Token(entry));
+    const uint32_t bits = accepted[0][token / 32] | accepted[1][token / 32];
+    entries[count] = entry;
+    count += ~(bits >> (token % 32)) & 1;
+  };
+  for (const uint64_t entry : draft->residues) add(left_over.data(), entry);
   std::vector<uint32_t> references;
   for (uint32_t i : draft->escapes) {
     const uint32_t from = nodes[i + 1].tokens, to = nodes[nodes[i].end].tokens;
@@ -259,10 +264,13 @@ void MaskCache::AddEscapes(Draft* draft, Level1* out) {
       references.push_back(i);
       continue;
     }
-    ForEachBelow(nodes, tokens, i, [&](TokenId token, size_t bytes) {
-      if (!is_accepted(token)) left_over.push_back(Residual::Entry(token, bytes));
+    if (left_over.size() < count + (to - from))
+      left_over.resize(2 * left_over.size() + (to - from));
+    ForEachBelow(nodes, tokens, i, [&, entries = left_over.data()](TokenId token, size_t bytes) {
+      add(entries, Residual::Entry(token, bytes));
     });
   }
+  left_over.resize(count);
   for (TokenId t : draft->accepted) ClearBit(listed.data(), t);
   {
     std::lock_guard lock(mutex_);
