@@ -14,6 +14,9 @@ namespace grammask::internal {
 // the text and the expression together are too large to decide at leisure (tens of thousands of
 // characters).
 StatusOr<bool> MatchesText(const GrammarBuilder& builder, NodeId node, std::string_view text);
+// The same the long way, for texts of any length and nodes of any shape.
+StatusOr<bool> MatchesByRelations(const GrammarBuilder& builder, NodeId node,
+                                  std::string_view text);
 
 // `text` as JSON writes it between quotes, with as few escapes as there can be.
 std::string JsonSpelling(std::string_view text);
