@@ -17,10 +17,11 @@
 
 namespace grammask::internal {
 
-// For states `X{a,b} rest` and `(X{a,b} & P) rest` that differ in a and b only, where no text of X
-// begins another (one character of a class, in UTF-8 or in JSON spellings) and `rest` begins with a
-// byte with which no X does. Which tokens such a state takes, and where they escape, follows from
-// how many X's a token has and how many must come after it. Immutable; thread-safe.
+// For states `X{a,b} rest` and `(X{a,b} & P) rest` that differ in a and b only, and for `X{a,b} Y
+// rest` where each Y is an X, which is `(X{a+1,b+1} & X* Y) rest`. No text of X begins another (one
+// character of a class, in UTF-8 or in JSON spellings), and `rest` begins with a byte with which no
+// X does. Which tokens such a state takes, and where they escape, follows from how many X's a token
+// has and how many must come after it. Immutable; thread-safe.
 class CountedTokens {
  public:
   struct Escape {

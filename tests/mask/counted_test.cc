@@ -295,6 +295,41 @@ TEST(CountedMask, LongRounds) {
   }
 }
 
+// The last character is of another class, as in `[a-c-]{0,9}[a-c]`: within that of the loop, or
+// not. What is optional, what has a least length, what is followed by nothing.
+TEST(CountedMask, LastRoundOfItsOwn) {
+  const auto vocab = MakeVocab(Tokens());
+  const CodePointSet lasts[] = {{{'a', 'c'}, {'0', '3'}, {0xE9, 0xE9}},
+                                {{'a', 'f'}, {'0', '9'}, {'-', '-'}, {0xE9, 0xE9}},
+                                {{'a', 'f'}, {'x', 'x'}}};
+  for (const bool json : {false, true}) {
+    for (const CodePointSet& last : lasts) {
+      for (const int shape : {0, 1, 2}) {
+        MaskWorld w(vocab);
+        for (int64_t most = 1; most < 22; most += most < 6 ? 1 : 5) {
+          for (int64_t least : {int64_t{0}, int64_t{1}, most}) {
+            const SetId start = w.Start([&](GrammarBuilder& b) {
+              const CodePointSet x = {{'a', 'f'}, {'0', '9'}, {'-', '-'}, {0xE9, 0xE9}};
+              NodeId body =
+                  b.Sequence({b.Repeat(Class(b, x, json), least, most), Class(b, last, json)});
+              if (shape > 0) body = b.Optional(body);
+              if (shape == 2) return body;
+              const RuleId item = b.AddRule("item");
+              b.SetBody(item, b.Sequence({body, b.Bytes("\"")}));
+              return b.Sequence(
+                  {b.Rule(item), b.Star(b.Class(CodePointSet{{',', ','}, {'a', 'b'}}))});
+            });
+            w.CheckAlong(start, std::string(static_cast<size_t>(most), 'b') + "a",
+                         std::to_string(least) + " to " + std::to_string(most) + ", shape " +
+                             std::to_string(shape) + (json ? " in JSON" : ""));
+            if (HasFatalFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
 // A loop whose end does not show in a byte of its own, and one that ends in another's beginning.
 TEST(CountedMask, WhatFollowsBeginsAlike) {
   const auto vocab = MakeVocab(Tokens());
