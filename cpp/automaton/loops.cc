@@ -206,7 +206,54 @@ TermStore::LooseHead TermStore::LoosenHead(TermId id, int64_t least) {
   return head;
 }
 
-std::optional<TermStore::Counted> TermStore::FindCount(TermId id) const {
+// `X{a,b} Y` where each Y is one X is `X* Y` of so many X's and one: which of them is the last does
+// not show before the loop is left. Such states count as loops of X. So does `(X{0,b} Y)?`.
+std::optional<TermStore::LastRound> TermStore::FindLastRound(TermId id) {
+  LastRound found;
+  found.rest = Empty();
+  const Term* t = &terms_[id.value];
+  const Term* head = t;
+  if (t->kind == TermKind::kSequence && terms_[t->children[0].value].kind == TermKind::kChoice) {
+    head = &terms_[t->children[0].value];
+    found.rest = t->children[1];
+  }
+  if (head->kind == TermKind::kChoice) {
+    if (head->children.size() != 2) return std::nullopt;
+    const bool first = head->children[0] == Empty();
+    if (!first && head->children[1] != Empty()) return std::nullopt;
+    head = &terms_[head->children[first ? 1 : 0].value];
+    found.optional = true;
+  }
+  if (head->kind != TermKind::kSequence) return std::nullopt;
+  found.loop = &terms_[head->children[0].value];
+  found.last = head->children[1];
+  if (const Term& after = terms_[found.last.value];
+      after.kind == TermKind::kSequence && !found.optional) {
+    found.last = after.children[0];
+    found.rest = after.children[1];
+  }
+  const Term& loop = *found.loop;
+  const Term& last = terms_[found.last.value];
+  if (loop.kind != TermKind::kRepeat || loop.b == kUnbounded || !loop.regular ||
+      (found.optional && loop.a != 0)) {
+    return std::nullopt;
+  }
+  // Characters of a class: what else may follow is hardly ever an X, and asked for often.
+  if ((last.kind != TermKind::kByteClass && last.kind != TermKind::kChoice) || !last.regular) {
+    return std::nullopt;
+  }
+  std::lock_guard lock(mutex_);
+  if (found.last != loop.children[0] && !Includes(loop.children[0], found.last)) {
+    return std::nullopt;
+  }
+  return found;
+}
+
+std::optional<TermStore::Counted> TermStore::FindCount(TermId id) {
+  if (const auto found = FindLastRound(id)) {
+    const Term& loop = *found->loop;
+    return Counted{loop.children[0], found->rest, loop.a == 0 ? 0 : loop.a + 1, loop.b + 1};
+  }
   const Term* counted = CountedPart(id);
   if (counted == nullptr) return std::nullopt;
   const Term& t = terms_[id.value];
@@ -214,7 +261,15 @@ std::optional<TermStore::Counted> TermStore::FindCount(TermId id) const {
                  counted->a, counted->b};
 }
 
-TermId TermStore::WithoutCount(TermId id) { return WithRepeat(id, *CountedPart(id), 0); }
+TermId TermStore::WithoutCount(TermId id) {
+  const auto found = FindLastRound(id);
+  if (!found.has_value()) return WithRepeat(id, *CountedPart(id), 0);
+  std::lock_guard lock(mutex_);
+  const TermId any = Repeat(found->loop->children[0], 0, kUnbounded);
+  if (!found->optional) return Sequence(any, Sequence(found->last, found->rest));
+  const TermId either[] = {Empty(), Sequence(any, found->last)};
+  return Sequence(Choice(either), found->rest);
+}
 
 std::optional<TermId> TermStore::WithoutExclusions(TermId id) { return WithoutNots(id, false); }
 std::optional<TermId> TermStore::WithoutComplements(TermId id) { return WithoutNots(id, true); }

@@ -261,13 +261,14 @@ class TermStore {
   };
   LooseHead LoosenHead(TermId id, int64_t least);
 
-  // Of a state that Loosen() can loosen: its loop is of `least` to `most` rounds of `x` more, and
-  // followed by `rest` (Empty() for nothing).
+  // Of a state that Loosen() can loosen, or one such as `X{0,9} Y` of which each Y is an X, or
+  // `(X{0,9} Y)?`: it is one of `least` to `most` rounds of `x` more, Y among them, followed by
+  // `rest` (Empty() for nothing). Takes the lock.
   struct Counted {
     TermId x, rest;
     int64_t least, most;
   };
-  std::optional<Counted> FindCount(TermId id) const;
+  std::optional<Counted> FindCount(TermId id);
   // The same state with any number of rounds. Takes the lock.
   TermId WithoutCount(TermId id);
 
@@ -389,6 +390,13 @@ class TermStore {
   TermId MakeFar(TermId id);
   std::optional<Loop> LoopOf(TermId id, int depth);
   const Term* CountedPart(TermId id) const;
+  // A state `loop last rest`, or `(loop last)? rest` if optional, whose last round is `last`.
+  struct LastRound {
+    const Term* loop = nullptr;
+    TermId last, rest;
+    bool optional = false;
+  };
+  std::optional<LastRound> FindLastRound(TermId id);
   std::optional<TermId> WithoutNots(TermId id, bool endless);
   TermId WithoutLeast(TermId id, LooseHead* head);
   TermId WithRepeat(TermId id, const Term& counted, int64_t min);

@@ -7,7 +7,9 @@
 // automaton of X, which counts: no text of X begins another, so that what was read is X's in one
 // way only. What the pattern still needs after a prefix is a shortest path, found once for each
 // state. A byte with which no X goes on leaves the loop; from there on the walk is that of any
-// state, and the count stays what it was.
+// state, and the count stays what it was. That may be inside what began as an X: after five letters
+// and digits a hyphen may be spelled `\u002d`, and only its last digits tell it from a letter. So
+// an X counts where it ends.
 //
 // For `[0-9a-f]+` of at most twelve characters: `12ab` needs four, `12",` has two and leaves `,`.
 //
@@ -50,6 +52,7 @@ constexpr size_t kMostExplored = 4096;  // places on the way to a pattern's comp
 constexpr size_t kMostKnown = 1 << 16;
 constexpr size_t kRecent = 256;
 constexpr size_t kMostAbsorbing = 8;  // states
+constexpr size_t kMostAlike = 64;     // places at which a text may be an X's and what follows
 constexpr size_t kFewLeadAway = 2;    // the share of the trie's nodes that these are at most
 constexpr size_t kDense = 8192;       // tokens of which there are numbers for all
 
@@ -58,7 +61,7 @@ class CountedWalk {
   CountedWalk(const Vocab& vocab, SetTable* sets, const std::vector<uint32_t>& table,
               WalkScratch* scratch);
 
-  // Whether leaving the loop for `rest` shows in the first byte.
+  // Whether leaving the loop for `rest` shows before an X has ended.
   bool Fits(TermId rest);
   // False where a need cannot be told.
   bool Run(TermId loose, int64_t most);
@@ -80,7 +83,7 @@ class CountedWalk {
     uint32_t x = 0;
   };
   static uint64_t KeyOf(const Place& p) { return uint64_t{p.state.value} << 32 | p.x; }
-  // The fewest X's to begin until the loop can end, and whether any greater number does as well.
+  // The fewest X's to end until the loop can end, and whether any greater number does as well.
   struct Needed {
     uint32_t rounds;
     bool any_number;
@@ -92,16 +95,17 @@ class CountedWalk {
   struct Level {
     StateLevel at;
     uint32_t x;
-    uint32_t rounds;  // X's begun
+    uint32_t rounds;  // X's that have ended
   };
 
   uint32_t XAfter(uint32_t x, int byte) const {
     return table_[size_t{x} * 256 + static_cast<size_t>(byte)];
   }
-  // Whether some byte of the edge leads a new X where `is` says.
+  // Whether some byte of the edge leads X's automaton from `x` where `is` says.
   template <class Is>
-  bool AnyLeads(const ByteEdge& edge, Is&& is) const {
-    return std::any_of(table_.begin() + edge.lo, table_.begin() + edge.hi + 1, is);
+  bool AnyLeads(const ByteEdge& edge, uint32_t x, Is&& is) const {
+    const auto row = table_.begin() + static_cast<ptrdiff_t>(x) * 256;
+    return std::any_of(row + edge.lo, row + edge.hi + 1, is);
   }
   // To be called before the numbers are written, in ascending order.
   void AddInside(uint32_t first, uint32_t end) {
@@ -153,19 +157,32 @@ CountedWalk::CountedWalk(const Vocab& vocab, SetTable* sets, const std::vector<u
       levels_(static_cast<size_t>(vocab.max_token_bytes()) + 1) {}
 
 bool CountedWalk::Fits(TermId rest) {
-  const Expansion& e = terms_.Expand(rest);
-  if (!e.calls.empty() || !e.tokens.empty()) return false;
-  return std::ranges::none_of(e.bytes, [&](const ByteEdge& edge) {
-    return AnyLeads(edge, [](uint32_t x) { return x != Slice::kRefused; });
-  });
+  std::vector<Place> places = {{rest, 0}};
+  for (size_t i = 0; i < places.size(); ++i) {
+    const Place at = places[i];
+    if (places.size() > kMostAlike || (i > 0 && terms_.term(at.state).nullable)) return false;
+    const Expansion& e = terms_.Expand(at.state);
+    if (!e.calls.empty() || !e.tokens.empty()) return false;
+    for (const ByteEdge& edge : e.bytes) {
+      for (int b = edge.lo; b <= edge.hi; ++b) {
+        const uint32_t x = XAfter(at.x, b);
+        if (x == Slice::kRefused) continue;
+        // Characters beyond ASCII are passed over in whole (LeadingAway).
+        if (x == 0 || (i == 0 && b >= 0x80)) return false;
+        const Place to = {edge.to, x};
+        const auto same = [&](const Place& p) { return KeyOf(p) == KeyOf(to); };
+        if (std::ranges::none_of(places, same)) places.push_back(to);
+      }
+    }
+  }
+  return true;
 }
 
-// Whether the loop may end here.
+// Whether the loop may end here, be it that an X was begun.
 bool CountedWalk::CanEnd(const Place& p) {
-  if (p.x != 0) return false;
-  if (terms_.term(p.state).nullable) return true;
+  if (p.x == 0 && terms_.term(p.state).nullable) return true;
   return std::ranges::any_of(terms_.Expand(p.state).bytes, [&](const ByteEdge& edge) {
-    return AnyLeads(edge, [](uint32_t x) { return x == Slice::kRefused; });
+    return AnyLeads(edge, p.x, [](uint32_t x) { return x == Slice::kRefused; });
   });
 }
 
@@ -173,17 +190,32 @@ bool CountedWalk::CanEnd(const Place& p) {
 bool CountedWalk::CanGoOn(const Place& p) {
   if (p.x != 0) return false;
   return std::ranges::any_of(terms_.Expand(p.state).bytes, [&](const ByteEdge& edge) {
-    return edge.to == p.state && AnyLeads(edge, [](uint32_t x) { return x == 0; });
+    return edge.to == p.state && AnyLeads(edge, 0, [](uint32_t x) { return x == 0; });
   });
 }
 
-// Whether some X of one byte leads to a place that is an end as well and goes on. After the first
-// letter of `[a-f]+` in a search comes such a place, which itself is left for good.
+// Whether an X, of one byte or the one that was begun, leads to a place that is an end as well and
+// goes on. After the first letter of `[a-f]+` in a search comes such a place, which itself is left
+// for good.
 bool CountedWalk::EndsFurther(const Place& p) {
-  return std::ranges::any_of(terms_.Expand(p.state).bytes, [&](const ByteEdge& edge) {
-    const Place to = {edge.to, 0};
-    return AnyLeads(edge, [](uint32_t x) { return x == 0; }) && CanGoOn(to) && CanEnd(to);
-  });
+  std::vector<Place> places = {p};
+  for (size_t i = 0; i < places.size() && places.size() <= kMostAlike; ++i) {
+    const Place at = places[i];
+    for (const ByteEdge& edge : terms_.Expand(at.state).bytes) {
+      if (AnyLeads(edge, at.x, [](uint32_t x) { return x == 0; })) {
+        const Place to = {edge.to, 0};
+        if (CanGoOn(to) && CanEnd(to)) return true;
+      }
+      if (p.x == 0) continue;
+      for (int b = edge.lo; b <= edge.hi; ++b) {
+        const Place to = {edge.to, XAfter(at.x, b)};
+        if (to.x == 0 || to.x == Slice::kRefused) continue;
+        const auto same = [&](const Place& q) { return KeyOf(q) == KeyOf(to); };
+        if (std::ranges::none_of(places, same)) places.push_back(to);
+      }
+    }
+  }
+  return false;
 }
 
 // Whether the loop may end, but the state need not, after any text of ASCII X's from here on: so it
@@ -210,7 +242,7 @@ bool CountedWalk::Absorbs(TermId state) {
   return true;
 }
 
-// A shortest path, on which the first byte of an X counts one and others nothing; of these one with
+// A shortest path, on which the last byte of an X counts one and others nothing; of these one with
 // a place at which X's may be put in, if there is any.
 bool CountedWalk::Search(const Place& from, Needed* needed) {
   struct Step {
@@ -253,8 +285,8 @@ bool CountedWalk::Search(const Place& from, Needed* needed) {
         if (x == last || x == Slice::kRefused) continue;
         last = x;
         const Place to = {e.to, x};
-        const Step next = {at.rounds + (at.place.x == 0), at.goes_on || CanGoOn(to), to};
-        at.place.x == 0 ? open.push_back(next) : open.push_front(next);
+        const Step next = {at.rounds + (x == 0), at.goes_on || CanGoOn(to), to};
+        x == 0 ? open.push_back(next) : open.push_front(next);
       }
     }
   }
@@ -430,12 +462,12 @@ bool CountedWalk::WalkBelow(uint32_t first, uint32_t end, int64_t most) {
       i = node.end;
       continue;
     }
-    const uint32_t begun = from.rounds + (from.x == 0);
+    const uint32_t ended = from.rounds + (x == 0);
     const Needed* needed = Find({to, x});
-    if (needed == nullptr || begun + needed->rounds >= most_need_) return false;
+    if (needed == nullptr || ended + needed->rounds >= most_need_) return false;
     const uint32_t more = needed->rounds;
     // It never gets less on the way on.
-    if (begun + more > most) {
+    if (ended + more > most) {
       i = node.end;
       continue;
     }
@@ -443,7 +475,7 @@ bool CountedWalk::WalkBelow(uint32_t first, uint32_t end, int64_t most) {
     if (node.leaf) {
       AddInside(node.tokens, nodes_[i + 1].tokens);
       for (uint32_t t = node.tokens; t < nodes_[i + 1].tokens; ++t) {
-        inside[t] = static_cast<uint16_t>(begun + more);
+        inside[t] = static_cast<uint16_t>(ended + more);
       }
       ++i;
       continue;
@@ -453,22 +485,22 @@ bool CountedWalk::WalkBelow(uint32_t first, uint32_t end, int64_t most) {
     if (x == 0 && !at.escaping && TakesAll(walker, nodes_, alphabets, i, &at, false, UINT32_MAX) &&
         at.loop.most == UINT64_MAX && alphabets.below(i).IsWithin(at.loop.alphabet) &&
         alphabets.below(i).IsWithin(whole_)) {
-      AddWhole(i, begun, more);
+      AddWhole(i, ended, more);
       i = node.end;
       continue;
     }
     if (x == 0 && more == 0 && alphabets.below(i).leads == 0 &&
         alphabets.below(i).IsWithin(whole_) && Absorbs(to)) {
-      AddWhole(i, begun, 0);
+      AddWhole(i, ended, 0);
       i = node.end;
       continue;
     }
     AddInside(node.tokens, nodes_[i + 1].tokens);
     for (uint32_t t = node.tokens; t < nodes_[i + 1].tokens; ++t) {
-      inside[t] = static_cast<uint16_t>(begun + more);
+      inside[t] = static_cast<uint16_t>(ended + more);
     }
-    if (at.escaping) escapes.push_back({begun, i});
-    enter(&at, node.end, x, begun, &levels_[node.depth]);
+    if (at.escaping) escapes.push_back({ended, i});
+    enter(&at, node.end, x, ended, &levels_[node.depth]);
     ++i;
   }
   return true;
@@ -503,11 +535,11 @@ std::optional<bool> CountedWalk::RunOver(TermId loose, int64_t most, uint64_t sa
       continue;
     }
     const TermId to = edge->to;
-    const uint32_t begun = from.rounds + (from.x == 0);
+    const uint32_t ended = from.rounds + (x == 0);
     const Needed* needed = Find({to, x});
-    if (needed == nullptr || begun + needed->rounds >= most_need_) return std::nullopt;
+    if (needed == nullptr || ended + needed->rounds >= most_need_) return std::nullopt;
     // It never gets less on the way on.
-    if (begun + needed->rounds > most) {
+    if (ended + needed->rounds > most) {
       over->push_back({node.tokens, nodes_[node.end].tokens});
       limit -= std::min<size_t>(limit, over->back().last - over->back().first);
       // One that is refused inside may have escaped before.
@@ -516,7 +548,7 @@ std::optional<bool> CountedWalk::RunOver(TermId loose, int64_t most, uint64_t sa
       continue;
     }
     const Term& t = terms_.term(to);
-    if (t.min_length <= static_cast<uint64_t>(most) - begun) {
+    if (t.min_length <= static_cast<uint64_t>(most) - ended) {
       // The shortest text, of no more X's than bytes, is one in time.
       *reach = std::max(*reach, node.depth + t.min_length);
       *completion = std::max(*completion, t.min_length);
@@ -524,7 +556,7 @@ std::optional<bool> CountedWalk::RunOver(TermId loose, int64_t most, uint64_t sa
       *reach = *completion = UINT64_MAX;
     }
     path.resize(node.depth);
-    path.push_back({to, x, begun, from.escaped || t.nullable});
+    path.push_back({to, x, ended, from.escaped || t.nullable});
     ++i;
   }
   return true;

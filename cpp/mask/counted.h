@@ -17,10 +17,11 @@
 
 namespace grammask::internal {
 
-// For states `X{a,b} rest` and `(X{a,b} & P) rest` that differ in a and b only, where no text of X
-// begins another (one character of a class, in UTF-8 or in JSON spellings) and `rest` begins with a
-// byte with which no X does. Which tokens such a state takes, and where they escape, follows from
-// how many X's a token has and how many must come after it. Immutable; thread-safe.
+// For states `X{a,b} rest` and `(X{a,b} & P) rest` that differ in a and b only, and for `X{a,b} Y
+// rest` where each Y is an X, which is `(X{a+1,b+1} & X* Y) rest`. No text of X begins another (one
+// character of a class, in UTF-8 or in JSON spellings), nor one of `rest`. Which tokens such a
+// state takes, and where they escape, follows from how many X's a token has and how many must come
+// after it. Immutable; thread-safe.
 class CountedTokens {
  public:
   struct Escape {
@@ -30,7 +31,7 @@ class CountedTokens {
 
   // `loose`: such a state with X* as its loop. `table`: Slice::Tabulate of X. `most`: tokens that
   // need more X's than this are left out, and not walked where that shows. Null where it cannot
-  // be told: the rest calls a procedure at once or begins as X's do, or how many X's complete a
+  // be told: the rest calls a procedure at once or begins with an X, or how many X's complete a
   // prefix takes a search over many states.
   static std::unique_ptr<CountedTokens> Create(const Vocab& vocab, SetTable* sets, TermId loose,
                                                const std::vector<uint32_t>& table, TermId rest,

@@ -231,7 +231,10 @@ std::optional<bool> MaskCache::FindOver(TermId state, TermId wider, uint64_t sam
   const auto counted = terms_.FindCount(state);
   if (!counted.has_value()) return std::nullopt;
   const auto loosened = terms_.Loosen(state);
-  if (!loosened.has_value() || loosened->state != wider) return std::nullopt;
+  if (loosened.has_value() ? loosened->state != wider
+                           : counted->least != 0 || terms_.WithoutCount(state) != wider) {
+    return std::nullopt;
+  }
   const auto table = TableOf(counted->x);
   if (table == nullptr) return std::nullopt;
   const DraftLease draft(&drafts_);

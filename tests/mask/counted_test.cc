@@ -295,6 +295,75 @@ TEST(CountedMask, LongRounds) {
   }
 }
 
+// The last character is of another class, as in `[a-c-]{0,9}[a-c]`: within that of the loop, or
+// not. What is optional, what has a least length, what is followed by nothing.
+TEST(CountedMask, LastRoundOfItsOwn) {
+  const auto vocab = MakeVocab(Tokens());
+  const CodePointSet lasts[] = {{{'a', 'c'}, {'0', '3'}, {0xE9, 0xE9}},
+                                {{'a', 'f'}, {'0', '9'}, {'-', '-'}, {0xE9, 0xE9}},
+                                {{'a', 'f'}, {'x', 'x'}}};
+  for (const bool json : {false, true}) {
+    for (const CodePointSet& last : lasts) {
+      for (const int shape : {0, 1, 2}) {
+        MaskWorld w(vocab);
+        for (int64_t most = 1; most < 22; most += most < 6 ? 1 : 5) {
+          for (int64_t least : {int64_t{0}, int64_t{1}, most}) {
+            const SetId start = w.Start([&](GrammarBuilder& b) {
+              const CodePointSet x = {{'a', 'f'}, {'0', '9'}, {'-', '-'}, {0xE9, 0xE9}};
+              NodeId body =
+                  b.Sequence({b.Repeat(Class(b, x, json), least, most), Class(b, last, json)});
+              if (shape > 0) body = b.Optional(body);
+              if (shape == 2) return body;
+              const RuleId item = b.AddRule("item");
+              b.SetBody(item, b.Sequence({body, b.Bytes("\"")}));
+              return b.Sequence(
+                  {b.Rule(item), b.Star(b.Class(CodePointSet{{',', ','}, {'a', 'b'}}))});
+            });
+            w.CheckAlong(start, std::string(static_cast<size_t>(most), 'b') + "a",
+                         std::to_string(least) + " to " + std::to_string(most) + ", shape " +
+                             std::to_string(shape) + (json ? " in JSON" : ""));
+            if (HasFatalFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+// A hyphen after letters and digits may be spelled as these are, up to its last digits; so may what
+// is a letter itself.
+TEST(CountedMask, LeftInsideACharacter) {
+  const auto vocab = MakeVocab(ManyTokens(
+      {"\\u002d", "\\u002D", "\\u002", "a\\u00", "b\\u002d", "ab\\u002d1", "\\u0061",
+       "\\u0061\\u002d", "\\u006", "d", "-\\u0031", "002d", "ab\\", "aaaa\\u002", "\\u002dab\","},
+      17, "abcdef0123-\\u06\",", 3000, 9));
+  for (const char* after : {"-", "b", "--b", "-\n"}) {
+    for (const bool beside : {false, true}) {
+      for (int64_t most : {1, 2, 3, 4, 5, 8, 12, 18}) {
+        for (int64_t least : {int64_t{0}, int64_t{1}, most}) {
+          MaskWorld w(vocab);
+          const SetId start = w.Start([&](GrammarBuilder& b) {
+            const NodeId x = b.JsonClass({{'a', 'f'}, {'0', '9'}});
+            NodeId loop = b.Repeat(x, least, most);
+            if (beside) loop = b.And({loop, b.Sequence({b.Star(x), b.JsonClass({{'0', '9'}})})});
+            const RuleId item = b.AddRule("item");
+            b.SetBody(item,
+                      b.Sequence({loop, b.JsonText(after), b.Repeat(x, 2, 2), b.Bytes("\"")}));
+            return b.Sequence(
+                {b.Rule(item), b.Star(b.Class(CodePointSet{{',', ','}, {'a', 'b'}}))});
+          });
+          for (const std::string end : {"", "\\u00", "\\u003"}) {
+            w.CheckAlong(start, std::string(static_cast<size_t>(most - 1), 'c') + end,
+                         std::to_string(least) + " to " + std::to_string(most) + " before " +
+                             after + (beside ? " beside a pattern" : ""));
+            if (HasFatalFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
 // A loop whose end does not show in a byte of its own, and one that ends in another's beginning.
 TEST(CountedMask, WhatFollowsBeginsAlike) {
   const auto vocab = MakeVocab(Tokens());
