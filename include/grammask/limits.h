@@ -18,7 +18,7 @@ struct Limits {
   size_t max_ast_nodes = 20'000'000;           // nodes of one grammar
   // States explored to decide which intersections of one grammar match nothing.
   size_t max_regular_states = 1'000'000;
-  size_t max_schema_steps = 5'000'000;    // combining steps of one JSON Schema
+  size_t max_schema_steps = 5'000'000;  // combining steps of one JSON Schema
   // Automaton states, parser sets and masks of a compiler. On Linux three quarters of it, 128 MB at
   // most, are taken when the process's first compiler is made, and shared by all of them.
   size_t arena_bytes = size_t{64} << 20;

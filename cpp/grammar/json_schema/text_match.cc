@@ -153,6 +153,20 @@ std::optional<JsonChar> DecodeJsonChar(std::string_view text, size_t pos) {
   return JsonChar{0x10000 + ((*unit - 0xD800) << 10) + (*low - 0xDC00), pos + 12};
 }
 
+// Where the characters of `literal`, each in any spelling, end when they begin at `pos`.
+// `character`: what JSON spells at a place.
+template <class Character>
+std::optional<size_t> SpelledAt(std::string_view literal, size_t pos, Character&& character) {
+  for (size_t i = 0; i < literal.size();) {
+    const std::optional<DecodedChar> want = DecodeUtf8(literal, i);
+    const std::optional<JsonChar> have = character(pos);
+    if (!want || !have || have->code_point != want->code_point) return std::nullopt;
+    i += want->length;
+    pos = have->end;
+  }
+  return pos;
+}
+
 // What a multiple matches from `begin`: calls f(end) for each end.
 template <class F>
 void ForEachMultiple(const Multiple& m, std::string_view text, size_t begin, F&& f) {
@@ -211,7 +225,11 @@ class ImageMatcher {
           return text_.substr(i).starts_with(node.text) ? Bit(i + node.text.size()) : 0;
         });
       case NodeKind::kJsonText:
-        return ForEach(from, [&](size_t i) { return SpelledAt(node.text, i); });
+        return ForEach(from, [&](size_t i) {
+          const auto character = [&](size_t at) { return DecodeJsonChar(text_, at); };
+          const std::optional<size_t> end = SpelledAt(node.text, i, character);
+          return end ? Bit(*end) : 0;
+        });
       case NodeKind::kByteClass:
         return ForEach(from, [&](size_t i) {
           if (i == text_.size()) return uint64_t{0};
@@ -273,18 +291,6 @@ class ImageMatcher {
       all |= from;
     }
     return all;
-  }
-
-  // Where the characters of `literal`, each in any spelling, end when they begin at `pos`.
-  uint64_t SpelledAt(std::string_view literal, size_t pos) const {
-    for (size_t i = 0; i < literal.size();) {
-      const std::optional<DecodedChar> want = DecodeUtf8(literal, i);
-      const std::optional<JsonChar> have = DecodeJsonChar(text_, pos);
-      if (!want || !have || have->code_point != want->code_point) return 0;
-      i += want->length;
-      pos = have->end;
-    }
-    return Bit(pos);
   }
 
   static uint64_t Bit(size_t i) { return uint64_t{1} << i; }
@@ -362,7 +368,8 @@ class RelationMatcher {
         break;
       case NodeKind::kJsonText:
         for (size_t i = 0; i < n; ++i) {
-          if (std::optional<size_t> end = SpelledAt(node.text, i)) r.Set(i, *end);
+          const auto character = [&](size_t at) { return characters_[at]; };
+          if (const auto end = SpelledAt(node.text, i, character)) r.Set(i, *end);
         }
         break;
       case NodeKind::kByteClass:
@@ -411,18 +418,6 @@ class RelationMatcher {
     Relation maybe = Relation::Identity(text_.size() + 1);
     maybe.Unite(one);
     return one.Power(min).Times(maybe.Power(optional));
-  }
-
-  // Where the characters of `literal`, each in any spelling, end when they begin at `pos`.
-  std::optional<size_t> SpelledAt(std::string_view literal, size_t pos) const {
-    for (size_t i = 0; i < literal.size();) {
-      std::optional<DecodedChar> want = DecodeUtf8(literal, i);
-      const std::optional<JsonChar>& have = characters_[pos];
-      if (!want || !have || have->code_point != want->code_point) return std::nullopt;
-      i += want->length;
-      pos = have->end;
-    }
-    return pos;
   }
 
   Relation Multiples(const Multiple& m) const {
