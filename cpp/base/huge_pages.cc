@@ -106,8 +106,9 @@ void FreePages(void* memory, size_t size) {
 void ReserveTables(size_t bytes) {
   Reserve& reserve = TheReserve();
   const size_t pages = std::min(PagesOf(bytes), kPages);
-  std::lock_guard lock(reserve.growing);
-  if (reserve.ready >= pages) return;
+  // Whoever finds another thread at it does without: in a process forked meanwhile none ends it.
+  const std::unique_lock lock(reserve.growing, std::try_to_lock);
+  if (!lock.owns_lock() || reserve.ready >= pages) return;
   char* begin = reserve.begin.load(std::memory_order_relaxed);
   if (begin == nullptr) {
     begin = MapPages(kMostReserved);

@@ -22,7 +22,8 @@ inline constexpr size_t kHugePage = size_t{2} << 20;
 inline constexpr size_t kMostReserved = 64 * kHugePage;
 
 // Sees to it that the reserve has `bytes` at least, or kMostReserved: those in use count. Nothing
-// happens where the system has no large pages or no memory. Thread-safe, as all functions here are.
+// happens where the system has no large pages or no memory, or where another thread is at it.
+// Thread-safe, as all functions here are.
 void ReserveTables(size_t bytes);
 
 // For FreeTable() with the same size; throws std::bad_alloc. The content is arbitrary.

@@ -264,8 +264,9 @@ void MaskCache::AddEscapes(Draft* draft, Level1* out) {
       references.push_back(i);
       continue;
     }
-    if (left_over.size() < count + (to - from))
+    if (left_over.size() < count + (to - from)) {
       left_over.resize(2 * left_over.size() + (to - from));
+    }
     ForEachBelow(nodes, tokens, i, [&, entries = left_over.data()](TokenId token, size_t bytes) {
       add(entries, Residual::Entry(token, bytes));
     });

@@ -47,8 +47,15 @@ std::vector<std::string> InterestingStrings() {
   return all;
 }
 
+// Under sanitizers, where it takes a minute, one in seven.
+#ifdef GRAMMASK_SANITIZED
+constexpr uint32_t kStep = 7;
+#else
+constexpr uint32_t kStep = 1;
+#endif
+
 TEST(Utf8, EveryScalarValueThereAndBack) {
-  for (uint32_t c = 0; c <= kMaxCodePoint; ++c) {
+  for (uint32_t c = 0; c <= kMaxCodePoint; c += kStep) {
     if (c >= 0xD800 && c <= 0xDFFF) continue;
     std::string text = EncodeUtf8(c);
     ASSERT_EQ(ReadByRfc(text), c);
