@@ -193,10 +193,10 @@ def keep_grammars(count):
     """Bytes of resident memory that `count` different grammars take, with their masks; in this process."""
     tokens = made_up_tokens(32_000)
     info = gm.TokenizerInfo(tokens, stop_token_ids=[len(tokens) - 1])
-    compiler = gm.GrammarCompiler(info, max_threads=1)
     mask = np.empty((1, (len(tokens) + 31) // 32), dtype=np.int32)
     ids = {token: i for i, token in enumerate(tokens)}
-    before, kept = resident(), []
+    before, kept = resident(), []  # the compiler's reserve of memory is part of what it takes
+    compiler = gm.GrammarCompiler(info, max_threads=1)
     for i in range(count):
         names = [f"name{i * 3 + k}" for k in range(3)]
         schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}, "required": names}
