@@ -47,11 +47,7 @@ uint64_t ShortestList(MembersLeft left, const ConditionCover& cover) {
       length = AddLengths(length, optional);
       --missing;
     }
-    if (missing > 0) {
-      const auto times = static_cast<uint64_t>(missing);
-      const bool too_long = left.repeated > kMaxLength / times;
-      length = too_long ? kMaxLength : AddLengths(length, left.repeated * times);
-    }
+    length = AddLengths(length, TimesSaturated(left.repeated, static_cast<uint64_t>(missing)));
     best = std::min(best, length);
   }
   return best;

@@ -83,6 +83,11 @@ class CountedWalk {
     uint32_t x = 0;
   };
   static uint64_t KeyOf(const Place& p) { return uint64_t{p.state.value} << 32 | p.x; }
+  // For a few places.
+  static void AddNew(const Place& place, std::vector<Place>* places) {
+    const auto same = [&](const Place& p) { return KeyOf(p) == KeyOf(place); };
+    if (std::ranges::none_of(*places, same)) places->push_back(place);
+  }
   // The fewest X's to end until the loop can end, and whether any greater number does as well.
   struct Needed {
     uint32_t rounds;
@@ -169,9 +174,7 @@ bool CountedWalk::Fits(TermId rest) {
         if (x == Slice::kRefused) continue;
         // Characters beyond ASCII are passed over in whole (LeadingAway).
         if (x == 0 || (i == 0 && b >= 0x80)) return false;
-        const Place to = {edge.to, x};
-        const auto same = [&](const Place& p) { return KeyOf(p) == KeyOf(to); };
-        if (std::ranges::none_of(places, same)) places.push_back(to);
+        AddNew({edge.to, x}, &places);
       }
     }
   }
@@ -208,10 +211,8 @@ bool CountedWalk::EndsFurther(const Place& p) {
       }
       if (p.x == 0) continue;
       for (int b = edge.lo; b <= edge.hi; ++b) {
-        const Place to = {edge.to, XAfter(at.x, b)};
-        if (to.x == 0 || to.x == Slice::kRefused) continue;
-        const auto same = [&](const Place& q) { return KeyOf(q) == KeyOf(to); };
-        if (std::ranges::none_of(places, same)) places.push_back(to);
+        const uint32_t x = XAfter(at.x, b);
+        if (x != 0 && x != Slice::kRefused) AddNew({edge.to, x}, &places);
       }
     }
   }
