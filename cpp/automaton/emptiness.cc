@@ -14,8 +14,9 @@
 // their counts, which is one question for all counts.
 //
 // Cost: a few states in practice; at most Limits::max_regular_states for all questions of one
-// grammar while it is built, and for one question later, after which the term is taken for not
-// empty and over_budget() says so (building then fails).
+// grammar while it is built, and Limits::max_mask_states for one question later, after which the
+// term is taken for not empty, and over_budget() or overrun() says so: building fails, and the
+// tables are given up.
 //
 // Source: Hart, Nilsson, Raphael 1968; Koenig and Likhachev, "Adaptive A*", AAMAS 2005. Tests:
 // tests/automaton/term_test.cc.
@@ -56,7 +57,7 @@ class EmptinessSearch {
 
   // The length of the shortest text of `start`, a kAnd or kNot; nullopt when it matches nothing.
   std::optional<uint64_t> Run(TermId start) {
-    const bool whole_budget = s_.search_left_ == s_.limits_.max_regular_states;
+    const bool whole_budget = s_.search_left_ == s_.SearchBudget();
     floor_ = s_.terms_[start.value].min_length;
     seen_.emplace(start.value, Visit{0, start});
     open_.push({floor_, Wanting(start), 0, start, kMade});
@@ -76,6 +77,7 @@ class EmptinessSearch {
       const auto rest = KnownLength(top.id);
       if (!rest.has_value() && !visit.asked && closed_ > kPlainStates) {
         visit.asked = true;
+        if (s_.CountsClash(top.id)) s_.known_[top.id.value] = kEmptyLanguage;
         s_.AskWithoutCounts(top.id);
         if (IsEmpty(top.id)) continue;
         const uint64_t estimate = top.cost + s_.terms_[top.id.value].min_length;
@@ -98,7 +100,7 @@ class EmptinessSearch {
       }
       if (s_.search_left_ == 0) {
         gave_up_ = true;
-        s_.over_budget_ = true;
+        s_.GoOverBudget();
         // With a budget of its own the question may still be decided another time.
         if (whole_budget) s_.known_[start.value] = kUndecided;
         return s_.terms_[start.value].min_length;
@@ -374,11 +376,13 @@ std::optional<TermId> TermStore::CheckedWithoutBounds(TermId id) {
   const uint8_t known = AskLoose(loose);
   if (known == kEmptyLanguage) return Nothing();
   const uint64_t length = terms_[loose.value].min_length;
-  if (known != kMatches || length > static_cast<uint64_t>(bound)) {
-    AtLeast(id, length);
-    return std::nullopt;
+  if (known == kMatches && length <= static_cast<uint64_t>(bound)) return Vouched(id, length);
+  if (CountsClash(id)) {
+    known_[id.value] = kEmptyLanguage;
+    return Nothing();
   }
-  return Vouched(id, length);
+  AtLeast(id, length);
+  return std::nullopt;
 }
 
 // `A & !E` from the lengths alone: where A's shortest text is shorter than all that is excluded, it
@@ -405,6 +409,11 @@ std::optional<TermId> TermStore::CheckedByLength(TermId id) {
   return Vouched(id, included->min_length);
 }
 
+void TermStore::GoOverBudget() {
+  over_budget_ = true;
+  if (!building_) NoteOverrun(Overrun::kStates);
+}
+
 bool TermStore::NowMatches(TermId id) {
   uint8_t& known = known_[id.value];
   if (known != 0 && known != kTooFar) return false;
@@ -424,13 +433,15 @@ TermId TermStore::Checked(TermId id, uint64_t least) {
   const Term& t = terms_[id.value];
   if ((t.kind != TermKind::kAnd && t.kind != TermKind::kNot) || t.nullable) return id;
   if (auto it = known_.find(id.value); it != known_.end() && it->second != kTooFar) {
-    over_budget_ |= it->second == kUndecided;  // asked in vain before
+    if (it->second == kUndecided) GoOverBudget();  // asked in vain before
     return it->second == kEmptyLanguage ? Nothing() : id;
   }
   AtLeast(id, least);
   if (const auto checked = CheckedByLength(id)) return *checked;
   // A question that comes up within another shares its budget.
-  if (!building_ && searches_ == 0) search_left_ = limits_.max_regular_states;
+  if (!building_ && searches_ == 0) {
+    search_left_ = overrun() ? 0 : SearchBudget();
+  }
   ++searches_;
   std::optional<TermId> checked = CheckedWithoutBounds(id);
   if (!checked.has_value()) checked = EmptinessSearch(*this).Run(id) ? id : Nothing();

@@ -23,44 +23,16 @@
 #include <array>
 #include <vector>
 
+#include "automaton/json_places.h"
 #include "automaton/term_store.h"
 #include "automaton/words.h"
 
 namespace grammask::internal {
-namespace {
 
-// Places in a character. Those of digits: of `\u`, and how many are to come.
-enum Place : uint8_t {
-  kBetween,
-  kBackslash,
-  kFour,
-  kThree,
-  kTwo,
-  kOne,
-  kAfterD,    // the number begins with D: 0-7 is a character by itself, 8-B begins a pair
-  kFirstTwo,  // of a pair's first number
-  kFirstOne,
-  kSecondBackslash,
-  kSecondU,
-  kSecondD,
-  kSecondC,  // C-F
-  kTail1,    // bytes of UTF-8 to come
-  kTail2,
-  kTail3,
-  kAfterE0,
-  kAfterED,
-  kAfterF0,
-  kAfterF4,
-  kPlaces,
-  kNowhere = kPlaces,
-};
+using enum JsonPlaces::Place;
+using Map = JsonPlaces::Map;
 
-struct Move {
-  Place from, to;
-  ByteSet bytes;
-};
-
-std::span<const Move> Moves() {
+std::span<const JsonPlaces::Move> JsonPlaces::Moves() {
   static const std::vector<Move>& all = *new std::vector<Move>([] {
     auto range = [](uint8_t lo, uint8_t hi) { return ByteSet::Range(lo, hi); };
     auto of = [](std::string_view bytes) {
@@ -107,37 +79,28 @@ std::span<const Move> Moves() {
   return all;
 }
 
-// Where each place is left, by place; kNowhere for none.
-using Map = std::array<uint8_t, kPlaces>;
-
-Map Constant(uint8_t to) {
-  Map map;
-  map.fill(to);
-  return map;
-}
-Map Identity() {
+Map JsonPlaces::Identity() {
   Map map;
   for (uint8_t p = 0; p < kPlaces; ++p) map[p] = p;
   return map;
 }
 
-Map OfBytes(const ByteSet& bytes) {
-  Map map = Constant(kNowhere);
+Map JsonPlaces::OfBytes(const ByteSet& bytes) {
+  Map map;
+  map.fill(kNowhere);
   for (const Move& m : Moves()) {
     if ((bytes & ~m.bytes).empty()) map[m.from] = m.to;
   }
   return map;
 }
 
-Map Then(const Map& first, const Map& second) {
+Map JsonPlaces::Then(const Map& first, const Map& second) {
   Map map;
   for (uint8_t p = 0; p < kPlaces; ++p) {
     map[p] = first[p] == kNowhere ? uint8_t{kNowhere} : second[first[p]];
   }
   return map;
 }
-
-}  // namespace
 
 bool TermStore::IsJsonContent(TermId id) {
   absl::InlinedVector<TermId, 16> todo = {id};
@@ -160,14 +123,16 @@ bool TermStore::IsJsonContent(TermId id) {
     }
     if (todo.size() > before) continue;
     todo.pop_back();
-    Map map = Constant(kNowhere);
+    Map map;
+    map.fill(kNowhere);
     switch (t.kind) {
       case TermKind::kEmpty:
-        map = Identity();
+        map = JsonPlaces::Identity();
         break;
       case TermKind::kBytes:
-        map = Identity();
-        for (char c : t.text) map = Then(map, OfBytes(ByteSet::Of(static_cast<uint8_t>(c))));
+        map = JsonPlaces::Identity();
+        for (char c : t.text)
+          map = JsonPlaces::Then(map, JsonPlaces::OfBytes(ByteSet::Of(static_cast<uint8_t>(c))));
         break;
       case TermKind::kJsonText:
         map[kBetween] = kBetween;
@@ -176,10 +141,10 @@ bool TermStore::IsJsonContent(TermId id) {
         if (words_->json(t) && !words_->escaped(t)) map[kBetween] = kBetween;
         break;
       case TermKind::kByteClass:
-        map = OfBytes(byte_classes_[static_cast<size_t>(t.a)]);
+        map = JsonPlaces::OfBytes(byte_classes_[static_cast<size_t>(t.a)]);
         break;
       case TermKind::kSequence:
-        map = Then(*known(t.children[0]), *known(t.children[1]));
+        map = JsonPlaces::Then(*known(t.children[0]), *known(t.children[1]));
         break;
       case TermKind::kChoice:
         map = *known(t.children[0]);

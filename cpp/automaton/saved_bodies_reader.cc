@@ -40,6 +40,7 @@ class BodyReader {
     while (in_.left() > 0) ReadStep();
     const bool over_budget = s_.over_budget();
     s_.EndBuilding();
+    if (over_budget) s_.NoteOverrun(TermStore::Overrun::kStates);
     if (in_.ok() && !made_.empty()) {
       const TermId body = made_.back().term;
       const Term& t = s_.term(body);

@@ -167,6 +167,7 @@ TermStore::TermStore(const Limits& limits, int64_t small_count)
   terms_[2].expansion = all;
   for (uint32_t i = 0; i < 3; ++i) terms_[i].far = i;
   procs_.Append();  // procedure 0 is none
+  AllowGrowth();
 }
 
 TermStore::~TermStore() = default;
@@ -182,6 +183,8 @@ TermId TermStore::Intern(const Key& key) {
     const auto id = static_cast<uint32_t>(slots[slot]);
     if (key.Equals(terms_[id])) return TermId(id);
   }
+  if (state_bytes() > most_bytes_ && !building_) [[unlikely]]
+    NoteOverrun(Overrun::kBytes);
   const auto id = static_cast<uint32_t>(terms_.size());
   Term& t = terms_.Append();
   t.kind = key.kind;
@@ -638,6 +641,12 @@ bool TermStore::Endless(TermId id) const {
   return false;
 }
 
+void TermStore::NoteOverrun(Overrun what) {
+  if (overrun()) return;
+  overrun_thread_ = std::this_thread::get_id();
+  overrun_.store(what, std::memory_order_release);
+}
+
 std::vector<ProcId>* TermStore::FindGroup(const std::string& description) {
   auto it = groups_.find(description);
   return it == groups_.end() ? nullptr : &it->second;
@@ -651,7 +660,8 @@ size_t TermStore::memory_bytes() const {
   return memory_.bytes() + terms_.bytes() + procs_.bytes() + table_.bytes() +
          characters_.size() * 128 + byte_class_ids_.size() * 96 + multiple_ids_.size() * 48 +
          token_set_bytes_ + lazy_.size() * 56 + raw_.size() * 24 + known_.size() * 8 +
-         json_moves_.size() * 28 + members_->memory_bytes() + words_->memory_bytes();
+         json_moves_.size() * 28 + json_counts_.size() * 20 + members_->memory_bytes() +
+         words_->memory_bytes();
 }
 
 std::string TermStore::ToString(TermId id) const {

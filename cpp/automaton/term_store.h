@@ -27,8 +27,10 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <thread>
 #include <vector>
 
+#include "automaton/json_places.h"
 #include "automaton/term_table.h"
 #include "base/arena.h"
 #include "base/byte_set.h"
@@ -327,6 +329,23 @@ class TermStore {
     standard_.try_emplace(grammar, part);
   }
 
+  // What a text asked too much of while it was read. Masks are then cut short and terms taken for
+  // not empty that may be, so from here on nothing is to be relied on: grammars go on in other
+  // tables. Asked after the work whose result it is about.
+  enum class Overrun : uint8_t {
+    kNone,
+    kStates,  // Limits::max_mask_states
+    kBytes,   // Limits::max_mask_bytes
+  };
+  Overrun overrun_by() const { return overrun_.load(std::memory_order_acquire); }
+  bool overrun() const { return overrun_by() != Overrun::kNone; }
+  bool overrun_by_this_thread() const {
+    return overrun() && overrun_thread_ == std::this_thread::get_id();
+  }
+  void NoteOverrun(Overrun what);  // the first counts; lock
+  // The bytes of max_mask_bytes are counted from here on. Lock.
+  void AllowGrowth() { most_bytes_ = state_bytes() + limits_.max_mask_bytes; }
+
   // True once a question of emptiness went over Limits::max_regular_states; such a term is taken
   // for not empty. Lock.
   bool over_budget() const { return over_budget_; }
@@ -336,7 +355,10 @@ class TermStore {
     over_budget_ = false;
     search_left_ = limits_.max_regular_states;
   }
-  void EndBuilding() { building_ = false; }
+  void EndBuilding() {
+    building_ = false;
+    AllowGrowth();
+  }
   void clear_over_budget() { over_budget_ = false; }
 
   // For debugging and tests: the term as an expression.
@@ -350,6 +372,12 @@ class TermStore {
   friend class WordTable;
   friend class TermWriter;
 
+  size_t state_bytes() const { return memory_.bytes() + terms_.bytes(); }
+  // States that one question may explore, with all that come up within it.
+  size_t SearchBudget() const {
+    return building_ ? limits_.max_regular_states : limits_.max_mask_states;
+  }
+  void GoOverBudget();
   TermId Intern(const Key& key);
   TermId MakeBody(ProcId proc);
   // What the program of `proc` makes: its body, or such a part of the record that it ends in.
@@ -365,6 +393,10 @@ class TermStore {
   TermId RawAnd(std::span<const TermId> parts);
   // Whether all texts of it are whole characters as inside a JSON string.
   bool IsJsonContent(TermId id);
+  // How many characters its texts have; see character_counts.cc.
+  const JsonPlaces::Counts& CharacterCounts(TermId id);
+  // Whether parts of the kAnd want different numbers of characters, so that it matches no text.
+  bool CountsClash(TermId boolean);
   bool MergeAnyContent(TermList* parts);
   bool KnowsAnyContent(const TermList& parts);
   void DropContent(TermList* alternatives);
@@ -425,7 +457,8 @@ class TermStore {
   std::array<TermId, 128> json_ascii_{};  // JsonCharacter(), once asked for
   TermId json_any_;                       // any character, once asked for
   // What terms do to the automaton of one such character, see json_content.cc.
-  absl::flat_hash_map<uint32_t, std::array<uint8_t, 20>> json_moves_;
+  absl::flat_hash_map<uint32_t, JsonPlaces::Map> json_moves_;
+  absl::flat_hash_map<uint32_t, const JsonPlaces::Counts*> json_counts_;
   std::array<TermId, 128> json_escapes_{};  // the literal that JsonEscapes() of one begins with
   std::array<TermId, 16> hex_digits_{};
   absl::flat_hash_map<uint32_t, ProcId> procs_by_body_;
@@ -453,7 +486,10 @@ class TermStore {
   absl::flat_hash_map<const Grammar*, StandardPart> standard_;
   bool over_budget_ = false, building_ = false;
   size_t search_left_ = 0;  // states that the search for emptiness may still explore
-  int searches_ = 0;        // under way, one within another
+  size_t most_bytes_ = 0;   // of state_bytes()
+  std::atomic<Overrun> overrun_ = Overrun::kNone;
+  std::thread::id overrun_thread_;  // written before overrun_
+  int searches_ = 0;                // under way, one within another
 };
 
 }  // namespace grammask::internal

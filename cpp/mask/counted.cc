@@ -278,7 +278,7 @@ bool CountedWalk::Search(const Place& from, Needed* needed) {
       continue;
     }
     if (CanEnd(at.place)) reach(at.rounds, at.goes_on || EndsFurther(at.place));
-    if (known.size() > kMostExplored) return false;
+    if (known.size() > kMostExplored || terms_.overrun()) return false;
     for (const ByteEdge& e : terms_.Expand(at.place.state).bytes) {
       uint32_t last = Slice::kRefused;
       for (int b = e.lo; b <= e.hi; ++b) {

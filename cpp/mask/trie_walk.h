@@ -427,6 +427,8 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
   // Goes on below node i, in the place `at`; the node to go on with.
   auto enter = [&](Place& at, uint32_t i) {
     walker.Need(&at);
+    if (walker.terms().overrun()) [[unlikely]]
+      return end;
     if (at.open) [[unlikely]] {
       calls.open(i, at);
       return nodes[i].end;

@@ -77,6 +77,14 @@ size_t CompiledGrammar::Precompute(int threads, size_t max_states,
   for (size_t first = 0; first < states.size(); first += kBatch) {
     const size_t n = std::min(kBatch, states.size() - first);
     pool.ForEach(n, [&](size_t i) { engine.masks.OfState(states[first + i]); });
+    if (engine.overrun()) {
+      impl_->hub->Replace(engine);
+      return first;
+    }
+    {
+      std::lock_guard lock(engine.terms.mutex());
+      engine.terms.AllowGrowth();
+    }
     if (progress) progress(first + n, states.size());
   }
   return states.size();

@@ -22,6 +22,18 @@ constexpr size_t kSlack = 8;  // the part of a budget by which outputs may go ov
 
 }  // namespace
 
+Status OverrunError(TermStore::Overrun what) {
+  if (what == TermStore::Overrun::kStates) {
+    return ResourceExhausted(
+        "at this place of the text it takes more than limits.max_mask_states states to decide "
+        "whether patterns, lengths and exclusions (pattern, maxLength, not, allOf) clash; use "
+        "fewer or simpler ones, or raise the limit");
+  }
+  return ResourceExhausted(
+      "the mask at this place of the text takes more than limits.max_mask_bytes of automaton "
+      "states; use patterns with fewer or smaller counts such as {2,63}, or raise the limit");
+}
+
 size_t Engine::memory_bytes() {
   std::lock_guard lock(terms.mutex());
   return terms.memory_bytes() + sets.memory_bytes() + masks.memory_bytes();
@@ -58,7 +70,16 @@ void EngineHub::CheckBudget(Engine& engine, bool outputs) {
   if (engine.generation != generation()) return;
   size_t budget = engine.budget.load(std::memory_order_relaxed);
   if (outputs) budget += budget / kSlack;
-  if (engine.memory_bytes() <= budget) return;
+  if (engine.overrun() || engine.memory_bytes() > budget) return StartNext(engine);
+  std::lock_guard lock(engine.terms.mutex());
+  engine.terms.AllowGrowth();
+}
+
+void EngineHub::Replace(Engine& engine) {
+  if (engine.generation == generation()) StartNext(engine);
+}
+
+void EngineHub::StartNext(Engine& engine) {
   std::lock_guard lock(mutex_);
   if (current_.get() != &engine) return;
   const uint64_t next = engine.generation + 1;
@@ -75,11 +96,23 @@ StatusOr<internal::Placed> CompiledGrammar::Impl::Place() {
   std::lock_guard lock(mutex_);
   if (last_.has_value()) {
     std::shared_ptr<internal::Engine> engine = last_->engine.lock();
-    if (engine != nullptr && engine->generation == hub->generation()) {
+    if (engine != nullptr && engine->generation == hub->generation() && !engine->overrun()) {
       return internal::Placed{std::move(engine), last_->root, last_->start};
     }
   }
-  std::shared_ptr<internal::Engine> engine = hub->Current();
+  while (true) {
+    std::shared_ptr<internal::Engine> engine = hub->Current();
+    const bool before = engine->overrun();
+    auto placed = PlaceIn(engine);
+    if (!engine->overrun()) return placed;
+    const bool by_this = !before && engine->terms.overrun_by_this_thread();
+    hub->Replace(*engine);
+    if (by_this) return internal::OverrunError(engine->terms.overrun_by());
+  }
+}
+
+StatusOr<internal::Placed> CompiledGrammar::Impl::PlaceIn(
+    const std::shared_ptr<internal::Engine>& engine) {
   const size_t before = engine->term_count();
   auto root = saved_ != nullptr ? saved_->Place(engine.get())
                                 : internal::BuildTerms(*grammar_->grammar(), &engine->terms);
@@ -93,7 +126,7 @@ StatusOr<internal::Placed> CompiledGrammar::Impl::Place() {
   }
   const internal::SetId start = engine->sets.Start(*root);
   last_ = {engine, *root, start};
-  return internal::Placed{std::move(engine), *root, start};
+  return internal::Placed{engine, *root, start};
 }
 
 Grammar CompiledGrammar::Impl::grammar() {

@@ -34,6 +34,8 @@ struct Engine {
 
   size_t memory_bytes();
   size_t term_count();
+  // Whether what is read from the tables since is not to be relied on: see TermStore::Overrun.
+  bool overrun() const { return terms.overrun(); }
   // Whether there is a newer generation: one atomic read.
   bool retired() const { return retired_.load(std::memory_order_acquire); }
   void Retire() { retired_.store(true, std::memory_order_release); }
@@ -49,6 +51,9 @@ struct Engine {
   std::atomic<bool> retired_ = false;
 };
 
+// What a text asked too much of, kResourceExhausted.
+Status OverrunError(TermStore::Overrun what);
+
 // The current generation. Thread-safe.
 class EngineHub {
  public:
@@ -60,9 +65,12 @@ class EngineHub {
   // Starts a new generation when `engine` is the current one and over its budget. `outputs`: by so
   // much that the outputs at hand should move, too, and not only what is compiled next.
   void CheckBudget(Engine& engine, bool outputs = false);
+  // Starts a new generation where `engine`, whose tables are overrun, is the current one.
+  void Replace(Engine& engine);
   const Limits& limits() const { return limits_; }
 
  private:
+  void StartNext(Engine& engine);  // where it is the current one
   std::shared_ptr<Engine> NewEngine(uint64_t generation) const;
 
   const std::shared_ptr<const Vocab> vocab_;
@@ -93,7 +101,8 @@ struct CompiledGrammar::Impl {
        std::shared_ptr<internal::EngineHub> h)
       : tokenizer(std::move(t)), hub(std::move(h)), saved_(std::move(s)) {}
 
-  // Places the grammar in the current generation, unless it is there already.
+  // Places the grammar in the current generation, unless it is there already. Tables that are
+  // overrun are replaced.
   StatusOr<internal::Placed> Place();
   // Read from its text when it is first asked for, where this was loaded.
   Grammar grammar();
@@ -114,6 +123,8 @@ struct CompiledGrammar::Impl {
     internal::TermId root;
     internal::SetId start;
   };
+  StatusOr<internal::Placed> PlaceIn(const std::shared_ptr<internal::Engine>& engine);
+
   std::mutex mutex_;
   std::optional<LastPlace> last_;
   const std::shared_ptr<const internal::SavedGrammar> saved_;  // what it is placed from, or null

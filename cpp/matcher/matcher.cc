@@ -17,6 +17,7 @@
 namespace grammask {
 
 using internal::History;
+using internal::OverrunError;
 using internal::Placed;
 using internal::SetId;
 
@@ -24,6 +25,7 @@ namespace {
 
 constexpr size_t kBudgetInterval = 64;       // steps between looks at the memory budget
 constexpr size_t kMaxJumpForward = 1 << 16;  // bytes
+constexpr int kMostTries = 100;              // where others overrun the tables, in a second each
 
 }  // namespace
 
@@ -111,6 +113,31 @@ struct GrammarMatcher::Impl {
     const size_t after = engine->memory_bytes();
     if (after > before) engine->budget += 2 * (after - before);
   }
+
+  // Calls f(), whose results are then those of whole tables. False where the text asks too much.
+  template <class F>
+  bool Whole(F&& f) {
+    if (!engine->overrun()) [[likely]] {
+      f();
+      if (!engine->overrun()) [[likely]]
+        return true;
+    }
+    return OnceMore(f);
+  }
+  // In new tables, as those at hand may be overrun by what others asked, or by all together.
+  template <class F>
+  [[gnu::noinline, gnu::cold]] bool OnceMore(F&& f) {
+    int by_this = 0;
+    for (int tries = 0; tries < kMostTries; ++tries) {
+      by_this += engine->terms.overrun_by_this_thread();
+      if (by_this == 2) return false;
+      common->compiled.impl()->hub->Replace(*engine);
+      Replay();
+      if (!engine->overrun()) f();
+      if (!engine->overrun()) return true;
+    }
+    return false;
+  }
 };
 
 GrammarMatcher::GrammarMatcher(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -157,7 +184,8 @@ bool GrammarMatcher::AcceptToken(int32_t token) {
     m.stopped = true;
     return true;
   }
-  const SetId next = m.After(m.set, token);
+  SetId next;
+  if (!m.Whole([&] { next = m.After(m.set, token); })) return false;
   if (next == internal::SetTable::Dead()) return false;
   m.history.Push(token, next);
   m.set = next;
@@ -168,7 +196,8 @@ bool GrammarMatcher::AcceptString(std::string_view bytes) {
   Impl& m = *impl_;
   if (m.stopped) return false;
   m.Follow();
-  const SetId next = m.engine->sets.Run(m.set, bytes);
+  SetId next;
+  if (!m.Whole([&] { next = m.engine->sets.Run(m.set, bytes); })) return false;
   if (next == internal::SetTable::Dead()) return false;
   m.history.PushText(bytes, next);
   m.set = next;
@@ -177,12 +206,15 @@ bool GrammarMatcher::AcceptString(std::string_view bytes) {
 
 size_t GrammarMatcher::MatchingPrefix(std::string_view bytes) const {
   if (impl_->stopped) return 0;
-  SetId set = impl_->set;
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    set = impl_->engine->sets.Step(set, static_cast<uint8_t>(bytes[i]));
-    if (set == internal::SetTable::Dead()) return i;
-  }
-  return bytes.size();
+  size_t matching = 0;
+  const bool whole = impl_->Whole([&] {
+    matching = 0;
+    for (SetId set = impl_->set; matching < bytes.size(); ++matching) {
+      set = impl_->engine->sets.Step(set, static_cast<uint8_t>(bytes[matching]));
+      if (set == internal::SetTable::Dead()) return;
+    }
+  });
+  return whole ? matching : 0;
 }
 
 StatusOr<bool> GrammarMatcher::FillNextTokenBitmask(int32_t* row) {
@@ -194,7 +226,9 @@ StatusOr<bool> GrammarMatcher::FillNextTokenBitmask(int32_t* row) {
   }
   m.Follow();
   auto* words = reinterpret_cast<uint32_t*>(row);
-  m.engine->masks.Fill(m.set, words);
+  if (!m.Whole([&] { m.engine->masks.Fill(m.set, words); })) [[unlikely]] {
+    return OverrunError(m.engine->terms.overrun_by());
+  }
   const bool may_stop = m.may_stop();
   for (int32_t t : *m.common->stop_tokens) {
     const uint32_t bit = uint32_t{1} << (static_cast<uint32_t>(t) & 31);
@@ -219,13 +253,17 @@ StatusOr<std::string> GrammarMatcher::FindJumpForwardString() {
   }
   m.Follow();
   std::string forced;
-  SetId set = m.set;
-  while (forced.size() < kMaxJumpForward) {
-    const std::optional<uint8_t> byte = m.engine->sets.ForcedByte(set);
-    if (!byte.has_value()) break;
-    forced.push_back(static_cast<char>(*byte));
-    set = m.engine->sets.Step(set, *byte);
-  }
+  const bool whole = m.Whole([&] {
+    forced.clear();
+    SetId set = m.set;
+    while (forced.size() < kMaxJumpForward) {
+      const std::optional<uint8_t> byte = m.engine->sets.ForcedByte(set);
+      if (!byte.has_value()) break;
+      forced.push_back(static_cast<char>(*byte));
+      set = m.engine->sets.Step(set, *byte);
+    }
+  });
+  if (!whole) return OverrunError(m.engine->terms.overrun_by());
   // Whole characters only: none when the text so far ends inside one.
   if (!forced.empty() && (static_cast<uint8_t>(forced[0]) & 0xC0) == 0x80) return std::string();
   forced.resize(internal::CompleteUtf8Prefix(forced));
@@ -261,18 +299,24 @@ bool GrammarMatcher::IsTerminated() const {
 bool GrammarMatcher::IsCompleted() const { return impl_->stopped || impl_->accepting(); }
 
 uint64_t GrammarMatcher::ShortestCompletionBytes() const {
-  return impl_->engine->sets.ShortestCompletion(impl_->set);
+  uint64_t bytes = 0;
+  impl_->Whole([&] { bytes = impl_->engine->sets.ShortestCompletion(impl_->set); });
+  return bytes;
 }
 
 std::optional<uint64_t> GrammarMatcher::ShortestCompletionAfter(int32_t token) const {
-  const Impl& m = *impl_;
+  Impl& m = *impl_;
   if (m.stopped || token < 0 || token >= m.engine->vocab->size()) return std::nullopt;
   if (m.is_stop(token)) {
     return m.may_stop() ? std::optional<uint64_t>(0) : std::nullopt;
   }
-  const SetId next = m.After(m.set, token);
-  if (next == internal::SetTable::Dead()) return std::nullopt;
-  return m.engine->sets.ShortestCompletion(next);
+  std::optional<uint64_t> bytes;
+  m.Whole([&] {
+    const SetId next = m.After(m.set, token);
+    const bool dead = next == internal::SetTable::Dead();
+    bytes = dead ? std::nullopt : std::optional(m.engine->sets.ShortestCompletion(next));
+  });
+  return bytes;
 }
 
 int GrammarMatcher::vocab_size() const { return impl_->engine->vocab->size(); }

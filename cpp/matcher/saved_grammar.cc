@@ -220,7 +220,10 @@ StatusOr<std::string> CompiledGrammar::Serialize(const SaveOptions& options) con
   }
   text.Bytes(grammar().ToString());
   WriteWarnings(impl_->warnings(), &warnings);
-  if (options.masks) engine.masks.Save(states, &masks);
+  if (options.masks) {
+    engine.masks.Save(states, &masks);
+    if (engine.overrun()) return Serialize({.masks = false});  // they may have been cut short
+  }
   ByteWriter header;
   header.Bytes(kMagic);
   header.Fixed(kVersion, 4);

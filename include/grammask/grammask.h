@@ -161,7 +161,8 @@ class CompiledGrammar {
   size_t memory_size_bytes() const;
   CompileStats stats() const;
   // Computes level-1 masks of up to `max_states` states ahead of need, on `threads` threads; states
-  // in which a long count nears its bound are left for first need.
+  // in which a long count nears its bound are left for first need. Ends early where a mask takes
+  // more than Limits::max_mask_states or max_mask_bytes.
   // Returns how many were computed. Calls progress(done, found so far) now and then.
   size_t Precompute(int threads, size_t max_states,
                     const std::function<void(size_t, size_t)>& progress = nullptr) const;
@@ -239,17 +240,20 @@ class GrammarMatcher {
 
   // Advances by one token. False, and no change, when the token may not come next: out of range,
   // special where no rule asks for it, or after termination. A stop token is taken only where the
-  // text is complete, and terminates.
+  // text is complete, and terminates. False also where that takes more than Limits::max_mask_states
+  // or max_mask_bytes to tell; so of AcceptString.
   bool AcceptToken(int32_t token);
   // Advances by bytes, as one step of the history. False, and no change, when they may not come.
   bool AcceptString(std::string_view bytes);
-  // How many leading bytes of `bytes` could be accepted; no change.
+  // How many leading bytes of `bytes` could be accepted, 0 where AcceptString would ask too much;
+  // no change.
   size_t MatchingPrefix(std::string_view bytes) const;
   // Writes the mask of the next token to `row`, mask_words() words. Returns false when every token
-  // of the vocabulary is allowed. kFailedPrecondition after termination.
+  // of the vocabulary is allowed. kFailedPrecondition after termination; kResourceExhausted over
+  // Limits::max_mask_states or max_mask_bytes, and no change.
   StatusOr<bool> FillNextTokenBitmask(int32_t* row);
   // The text that must come next whatever the model says (whole characters; where only the
-  // spelling of a JSON string is free, its plain spelling). kFailedPrecondition after termination.
+  // spelling of a JSON string is free, its plain spelling). Errors as of FillNextTokenBitmask.
   StatusOr<std::string> FindJumpForwardString();
   Status Rollback(int steps);  // kOutOfRange past the beginning or negative
   void Reset();

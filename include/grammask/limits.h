@@ -18,6 +18,10 @@ struct Limits {
   size_t max_ast_nodes = 20'000'000;           // nodes of one grammar
   // States explored to decide which intersections of one grammar match nothing.
   size_t max_regular_states = 1'000'000;
+  // What one mask may ask for: states explored to decide whether one intersection matches nothing,
+  // and bytes of new automaton states.
+  size_t max_mask_states = 20'000;
+  size_t max_mask_bytes = size_t{256} << 20;
   size_t max_schema_steps = 5'000'000;  // combining steps of one JSON Schema
   // Automaton states, parser sets and masks of a compiler. On Linux three quarters of it, 128 MB at
   // most, are taken when the process's first compiler is made, and shared by all of them.

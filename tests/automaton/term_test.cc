@@ -597,13 +597,47 @@ TEST(Term, OverTheBudgetATermIsTakenForNotEmptyAndSaysSo) {
   auto loop = [&](size_t n) { return s.Repeat(Bytes(&s, std::string(n, 'a')), 1, kUnbounded); };
   const TermId seven = loop(7), eleven = loop(11);
   for (int round = 0; round < 2; ++round) {
-    s.clear_over_budget();
+    s.BeginBuilding();
     EXPECT_NE(And(&s, {seven, eleven}), TermStore::Nothing());
     EXPECT_TRUE(s.over_budget()) << "round " << round;
+    s.EndBuilding();
   }
-  s.clear_over_budget();
+  s.BeginBuilding();
   EXPECT_NE(And(&s, {loop(2), loop(3)}), TermStore::Nothing());
   EXPECT_FALSE(s.over_budget());
+  s.EndBuilding();
+  EXPECT_FALSE(s.overrun());
+}
+
+// While a text is read the bound is one of its own; over it the store is given up.
+TEST(Term, WhatATextAsksForIsBounded) {
+  Limits limits;
+  limits.max_mask_states = 20;
+  TermStore s(limits, kSmallCount);
+  auto loop = [&](size_t n) { return s.Repeat(Bytes(&s, std::string(n, 'a')), 1, kUnbounded); };
+  EXPECT_EQ(s.term(And(&s, {loop(2), loop(3)})).min_length, 6u);
+  EXPECT_FALSE(s.overrun());
+  EXPECT_NE(And(&s, {loop(7), loop(11)}), TermStore::Nothing());
+  EXPECT_EQ(s.overrun_by(), TermStore::Overrun::kStates);
+
+  limits = {};
+  limits.max_mask_bytes = 10'000;
+  TermStore bytes(limits, kSmallCount);
+  const std::string text(TermStore::kMaxLiteral, 'x');
+  auto grow = [&] {
+    for (char a = 'a'; a <= 'z'; ++a) {
+      for (char b = 'a'; b <= 'z'; ++b) Bytes(&bytes, text.substr(2) + a + b);
+    }
+  };
+  bytes.BeginBuilding();
+  grow();  // building has limits of its own
+  bytes.EndBuilding();
+  Bytes(&bytes, "a few more");
+  EXPECT_FALSE(bytes.overrun());
+  for (char a = 'a'; a <= 'z'; ++a) {
+    for (char b = 'a'; b <= 'z'; ++b) Bytes(&bytes, std::string("y") + a + b);
+  }
+  EXPECT_EQ(bytes.overrun_by(), TermStore::Overrun::kBytes);
 }
 
 // What one build had no budget left for, another may still decide.

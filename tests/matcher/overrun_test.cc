@@ -1,0 +1,177 @@
+// A text that asks too much of the tables: its requests end in errors, and no others.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "matcher/engine.h"
+#include "matcher_world.h"
+
+namespace grammask {
+namespace {
+
+// All texts of a and b of up to ten letters.
+TokenizerInfo Letters() {
+  std::vector<std::string> tokens;
+  std::vector<std::string> longest = {""};
+  for (int length = 1; length <= 10; ++length) {
+    std::vector<std::string> longer;
+    for (const std::string& text : longest) {
+      for (char c : {'a', 'b'}) longer.push_back(text + c);
+    }
+    tokens.insert(tokens.end(), longer.begin(), longer.end());
+    longest = std::move(longer);
+  }
+  tokens.emplace_back("c");
+  return MakeTokenizer(tokens);
+}
+
+NodeId Loop(GrammarBuilder& b, size_t letters) {
+  return b.Repeat(b.Bytes(std::string(letters, 'a')), 1, internal::kUnbounded);
+}
+
+// By "c" or "b", texts of a's of two lengths at once; by "b", whether there is one takes long to
+// find out, and the shortest text is another.
+Grammar Clash() {
+  return MakeGrammar([](GrammarBuilder& b, NodeId) {
+    const NodeId first =
+        b.Choice({b.Sequence({b.Bytes("c"), Loop(b, 2)}), b.Sequence({b.Bytes("b"), Loop(b, 13)})});
+    const NodeId second =
+        b.Choice({b.Sequence({b.Bytes("c"), Loop(b, 3)}), b.Sequence({b.Bytes("b"), Loop(b, 17)})});
+    return b.And({first, second});
+  });
+}
+
+// The eleventh letter from the end is an a: each text of ten letters leads to a state of its own.
+Grammar EleventhFromTheEnd() {
+  return MakeGrammar([](GrammarBuilder& b, NodeId) {
+    const NodeId any = b.Choice({b.Bytes("a"), b.Bytes("b")});
+    return b.Sequence({b.Star(any), b.Bytes("a"), b.Repeat(any, 10, 10)});
+  });
+}
+
+Grammar Palindromes() {
+  return MakeGrammar([](GrammarBuilder& b, NodeId self) {
+    return b.Choice({b.Bytes("c"), b.Sequence({b.Bytes("a"), self, b.Bytes("a")}),
+                     b.Sequence({b.Bytes("b"), self, b.Bytes("b")})});
+  });
+}
+
+CompilerOptions FewStates() {
+  CompilerOptions options;
+  options.limits.max_mask_states = 50;
+  return options;
+}
+
+CompilerOptions FewBytes() {
+  CompilerOptions options;
+  options.limits.max_mask_bytes = 100'000;
+  return options;
+}
+
+Status Fill(GrammarMatcher* matcher) {
+  std::vector<int32_t> row(static_cast<size_t>(matcher->mask_words()));
+  return matcher->FillNextTokenBitmask(row.data()).status();
+}
+
+void ExpectLimit(const Status& status, std::string_view limit) {
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  EXPECT_NE(status.message().find(limit), std::string::npos) << status.message();
+}
+
+TEST(Overrun, AQuestionOfTooManyStates) {
+  const TokenizerInfo tokenizer = Letters();
+  GrammarCompiler compiler = MakeCompiler(tokenizer, FewStates());
+  GrammarMatcher m = MakeMatcher(&compiler, Clash());
+  for (int round = 0; round < 2; ++round) ExpectLimit(Fill(&m), "limits.max_mask_states");
+  EXPECT_FALSE(m.AcceptString("b"));
+  ExpectLimit(m.FindJumpForwardString().status(), "limits.max_mask_states");
+  EXPECT_EQ(m.MatchingPrefix(std::string(200, 'b')), 0u);
+  EXPECT_EQ(m.history_size(), 0);
+  m.Reset();
+  ExpectLimit(Fill(&m), "limits.max_mask_states");
+  // Beyond where it takes long, all goes on.
+  ASSERT_TRUE(m.AcceptString("c"));
+  EXPECT_TRUE(Fill(&m).ok());
+  EXPECT_TRUE(m.AcceptString("aaaaaa"));
+  EXPECT_TRUE(m.IsCompleted());
+  EXPECT_TRUE(m.Rollback(2).ok());
+  ExpectLimit(Fill(&m), "limits.max_mask_states");
+}
+
+TEST(Overrun, WithTheLimitRaisedTheMaskIsThere) {
+  const TokenizerInfo tokenizer = Letters();
+  GrammarCompiler compiler = MakeCompiler(tokenizer);
+  GrammarMatcher m = MakeMatcher(&compiler, Clash());
+  for (int32_t id : Allowed(&m)) EXPECT_TRUE(m.Fork().AcceptToken(id)) << id;
+  ASSERT_TRUE(m.AcceptString("b" + std::string(size_t{13} * 17, 'a')));
+  EXPECT_TRUE(m.IsCompleted());
+}
+
+TEST(Overrun, AMaskOfTooManyStates) {
+  const TokenizerInfo tokenizer = Letters();
+  GrammarCompiler few = MakeCompiler(tokenizer, FewBytes()), many = MakeCompiler(tokenizer);
+  GrammarMatcher m = MakeMatcher(&few, EleventhFromTheEnd());
+  GrammarMatcher whole = MakeMatcher(&many, EleventhFromTheEnd());
+  ExpectLimit(Fill(&m), "limits.max_mask_bytes");
+  EXPECT_EQ(Allowed(&whole).size(), 2046u);  // all but the c
+  EXPECT_TRUE(m.AcceptString("ab"));
+  ExpectLimit(Fill(&m), "limits.max_mask_bytes");
+}
+
+// What others have of the tables is the same before, after, and while one of them asks too much.
+TEST(Overrun, OthersGoOn) {
+  const TokenizerInfo tokenizer = Letters();
+  GrammarCompiler reference = MakeCompiler(tokenizer);
+  for (const CompilerOptions& options : {FewStates(), FewBytes()}) {
+    const bool states = options.limits.max_mask_states == FewStates().limits.max_mask_states;
+    GrammarCompiler compiler = MakeCompiler(tokenizer, options);
+    GrammarMatcher bad = MakeMatcher(&compiler, states ? Clash() : EleventhFromTheEnd());
+    GrammarMatcher good = MakeMatcher(&compiler, Palindromes());
+    GrammarMatcher expected = MakeMatcher(&reference, Palindromes());
+    const std::string text = "abbabaababbcbbabaababba";
+    for (char c : text) {
+      EXPECT_EQ(Fill(&bad).code(), StatusCode::kResourceExhausted);
+      ASSERT_EQ(Allowed(&good), Allowed(&expected)) << "before " << c;
+      ASSERT_TRUE(good.AcceptString(std::string(1, c)));
+      ASSERT_TRUE(expected.AcceptString(std::string(1, c)));
+    }
+    EXPECT_TRUE(good.IsCompleted());
+    // A grammar that is compiled behind it is whole, too.
+    GrammarMatcher late = MakeMatcher(&compiler, Palindromes());
+    GrammarMatcher first = MakeMatcher(&reference, Palindromes());
+    EXPECT_EQ(Allowed(&late), Allowed(&first));
+  }
+}
+
+TEST(Overrun, OthersGoOnInOtherThreads) {
+  const TokenizerInfo tokenizer = Letters();
+  GrammarCompiler compiler = MakeCompiler(tokenizer, FewStates()), other = MakeCompiler(tokenizer);
+  const std::string text = "abbabaababbcbbabaababba";
+  std::vector<Ids> expected;
+  GrammarMatcher reference = MakeMatcher(&other, Palindromes());
+  for (char c : text) {
+    expected.push_back(Allowed(&reference));
+    ASSERT_TRUE(reference.AcceptString(std::string(1, c)));
+  }
+  std::atomic<bool> done = false;
+  std::thread asks_too_much([&] {
+    GrammarMatcher bad = MakeMatcher(&compiler, Clash());
+    while (!done) EXPECT_EQ(Fill(&bad).code(), StatusCode::kResourceExhausted);
+  });
+  const CompiledGrammar compiled = Compile(&compiler, Palindromes());
+  for (int round = 0; round < 30; ++round) {
+    GrammarMatcher m = MakeMatcher(compiled);
+    for (size_t i = 0; i < text.size(); ++i) {
+      EXPECT_EQ(Allowed(&m), expected[i]);
+      EXPECT_TRUE(m.AcceptString(text.substr(i, 1)));
+    }
+  }
+  done = true;
+  asks_too_much.join();
+}
+
+}  // namespace
+}  // namespace grammask
