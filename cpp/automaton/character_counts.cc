@@ -13,11 +13,10 @@
 //
 // Cost: some 100 ns for each part of a term, once, and only for terms that are asked about. Tests:
 // tests/automaton/character_counts_test.cc.
-#include <absl/container/inlined_vector.h>
-
 #include <algorithm>
 
 #include "automaton/json_places.h"
+#include "automaton/post_order.h"
 #include "automaton/term_store.h"
 #include "automaton/words.h"
 
@@ -77,27 +76,12 @@ void Meet(const JsonPlaces::Map& moves, const Counts& other, Counts* counts) {
 
 const Counts& TermStore::CharacterCounts(TermId id) {
   IsJsonContent(id);  // makes the moves of all parts
-  absl::InlinedVector<TermId, 16> todo = {id};
   auto known = [&](TermId t) -> const Counts* {
     const auto it = json_counts_.find(t.value);
     return it == json_counts_.end() ? nullptr : it->second;
   };
-  while (!todo.empty()) {
-    const TermId top = todo.back();
-    if (known(top) != nullptr) {
-      todo.pop_back();
-      continue;
-    }
-    const Term& t = terms_[top.value];
-    const size_t before = todo.size();
-    if (t.kind != TermKind::kNot) {
-      for (TermId c : t.children) {
-        if (known(c) == nullptr) todo.push_back(c);
-      }
-    }
-    if (todo.size() > before) continue;
-    todo.pop_back();
-    const JsonPlaces::Map& moves = json_moves_.at(top.value);
+  ForEachUnknownPart(terms_, id, known, [&](TermId part, const Term& t) {
+    const JsonPlaces::Map& moves = json_moves_.at(part.value);
     Counts counts = {};
     switch (t.kind) {
       case TermKind::kBytes: {
@@ -149,8 +133,8 @@ const Counts& TermStore::CharacterCounts(TermId id) {
       default:
         break;
     }
-    json_counts_.emplace(top.value, memory_.Copy(std::span<const Counts>(&counts, 1)).data());
-  }
+    json_counts_.emplace(part.value, memory_.Copy(std::span<const Counts>(&counts, 1)).data());
+  });
   return *known(id);
 }
 

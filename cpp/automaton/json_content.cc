@@ -17,13 +17,12 @@
 //
 // Cost: some 50 ns for each part of a term, once. Source: RFC 8259 section 7. Tests:
 // tests/automaton/json_content_test.cc.
-#include <absl/container/inlined_vector.h>
-
 #include <algorithm>
 #include <array>
 #include <vector>
 
 #include "automaton/json_places.h"
+#include "automaton/post_order.h"
 #include "automaton/term_store.h"
 #include "automaton/words.h"
 
@@ -103,26 +102,11 @@ Map JsonPlaces::Then(const Map& first, const Map& second) {
 }
 
 bool TermStore::IsJsonContent(TermId id) {
-  absl::InlinedVector<TermId, 16> todo = {id};
   auto known = [&](TermId t) -> const Map* {
     const auto it = json_moves_.find(t.value);
     return it == json_moves_.end() ? nullptr : &it->second;
   };
-  while (!todo.empty()) {
-    const TermId top = todo.back();
-    if (known(top) != nullptr) {
-      todo.pop_back();
-      continue;
-    }
-    const Term& t = terms_[top.value];
-    const size_t before = todo.size();
-    if (t.kind != TermKind::kNot) {
-      for (TermId c : t.children) {
-        if (known(c) == nullptr) todo.push_back(c);
-      }
-    }
-    if (todo.size() > before) continue;
-    todo.pop_back();
+  ForEachUnknownPart(terms_, id, known, [&](TermId part_id, const Term& t) {
     Map map;
     map.fill(kNowhere);
     switch (t.kind) {
@@ -173,8 +157,8 @@ bool TermStore::IsJsonContent(TermId id) {
       default:
         break;
     }
-    json_moves_.emplace(top.value, map);
-  }
+    json_moves_.emplace(part_id.value, map);
+  });
   return (*known(id))[kBetween] == kBetween;
 }
 

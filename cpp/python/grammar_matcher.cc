@@ -169,7 +169,9 @@ memory of shape (batch_size, ceil(vocab_size / 32)), or (ceil(vocab_size / 32),)
 applying the mask can be skipped.
 
 Raises GrammaskError, before anything is written, for a wrong dtype, shape, device or index, and
-after termination; TypeError for an object that is no array. Releases the GIL.)");
+after termination; TypeError for an object that is no array; LimitError where this one mask takes
+too much time or memory to tell (patterns whose counts and lengths clash in very many ways), in
+which case the row is not to be used. Releases the GIL.)");
   type.def("find_jump_forward_string", &FindJumpForwardString,
            "find_jump_forward_string(self)\n--\n\nThe text that must come next whatever the model "
            "says; '' where there is a choice. Raises GrammaskError after termination.");

@@ -5,6 +5,7 @@
 // back the mask from before it.
 #include "fuzz/walk.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,10 +19,12 @@ bool Bit(const Mask& mask, int32_t token) {
   return ((word >> (token & 31)) & 1) != 0;
 }
 
-// The mask of a matcher that has not terminated, checked token by token.
-Mask CheckedMask(GrammarMatcher* matcher) {
+// The mask of a matcher that has not terminated, checked token by token; nullopt where it takes too
+// much.
+std::optional<Mask> CheckedMask(GrammarMatcher* matcher) {
   Mask mask(static_cast<size_t>(matcher->mask_words()), 0x5A5A5A5A);
   const StatusOr<bool> restricts = matcher->FillNextTokenBitmask(mask.data());
+  if (restricts.status().code() == StatusCode::kResourceExhausted) return std::nullopt;
   FUZZ_CHECK(restricts.ok(), restricts.status().message());
   bool all = true;
   for (int32_t token = 0; token < matcher->vocab_size(); ++token) {
@@ -40,6 +43,7 @@ Mask CheckedMask(GrammarMatcher* matcher) {
 
 void CheckJumpForward(GrammarMatcher* matcher) {
   const StatusOr<std::string> jump = matcher->FindJumpForwardString();
+  if (jump.status().code() == StatusCode::kResourceExhausted) return;
   FUZZ_CHECK(jump.ok(), jump.status().message());
   if (jump->empty()) return;
   FUZZ_CHECK(matcher->MatchingPrefix(*jump) == jump->size(), *jump);
@@ -71,17 +75,19 @@ void CheckWalk(const CompiledGrammar& grammar, InputReader* input, int max_steps
       masks.pop_back();
       continue;
     }
-    const Mask mask = CheckedMask(&matcher);
+    const std::optional<Mask> mask = CheckedMask(&matcher);
+    if (!mask.has_value()) return;
     CheckJumpForward(&matcher);
     if (op >= 0xF0 && !masks.empty()) {  // roll back
       const size_t steps = 1 + input->Byte() % masks.size();
       FUZZ_CHECK(matcher.Rollback(static_cast<int>(steps)).ok(), "rolling back");
-      FUZZ_CHECK(CheckedMask(&matcher) == masks[masks.size() - steps],
-                 "rolling back must bring back the mask");
+      const std::optional<Mask> again = CheckedMask(&matcher);
+      if (!again.has_value()) return;
+      FUZZ_CHECK(*again == masks[masks.size() - steps], "rolling back must bring back the mask");
       masks.resize(masks.size() - steps);
       continue;
     }
-    const std::vector<int32_t> allowed = AllowedTokens(mask, matcher.vocab_size());
+    const std::vector<int32_t> allowed = AllowedTokens(*mask, matcher.vocab_size());
     if (allowed.empty()) {
       if (masks.empty()) return;
       matcher.Reset();
@@ -91,7 +97,7 @@ void CheckWalk(const CompiledGrammar& grammar, InputReader* input, int max_steps
     GrammarMatcher fork = matcher.Fork();
     FUZZ_CHECK(fork.AcceptToken(allowed[0]), "an allowed token on a fork");
     FUZZ_CHECK(matcher.AcceptToken(allowed[op % allowed.size()]), "an allowed token");
-    masks.push_back(mask);
+    masks.push_back(*mask);
     if (input->done() && step > 8) return;
   }
 }
