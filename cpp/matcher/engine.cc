@@ -79,6 +79,12 @@ void EngineHub::Replace(Engine& engine) {
   if (engine.generation == generation()) StartNext(engine);
 }
 
+std::shared_ptr<Engine> EngineHub::Alone() const {
+  auto engine = NewEngine(generation_.load(std::memory_order_acquire));
+  engine->Retire();
+  return engine;
+}
+
 void EngineHub::StartNext(Engine& engine) {
   std::lock_guard lock(mutex_);
   if (current_.get() != &engine) return;
@@ -100,7 +106,7 @@ StatusOr<internal::Placed> CompiledGrammar::Impl::Place() {
       return internal::Placed{std::move(engine), last_->root, last_->start};
     }
   }
-  while (true) {
+  for (int tries = 0; tries < internal::kSharedTries; ++tries) {
     std::shared_ptr<internal::Engine> engine = hub->Current();
     const bool before = engine->overrun();
     auto placed = PlaceIn(engine);
@@ -109,6 +115,12 @@ StatusOr<internal::Placed> CompiledGrammar::Impl::Place() {
     hub->Replace(*engine);
     if (by_this) return internal::OverrunError(engine->terms.overrun_by());
   }
+  return PlaceIn(hub->Alone());
+}
+
+StatusOr<internal::Placed> CompiledGrammar::Impl::PlaceAlone() {
+  std::lock_guard lock(mutex_);
+  return PlaceIn(hub->Alone());
 }
 
 StatusOr<internal::Placed> CompiledGrammar::Impl::PlaceIn(
@@ -125,7 +137,7 @@ StatusOr<internal::Placed> CompiledGrammar::Impl::PlaceIn(
     table_bytes = (engine->term_count() - before) * kBytesPerTerm;
   }
   const internal::SetId start = engine->sets.Start(*root);
-  last_ = {engine, *root, start};
+  if (!engine->retired()) last_ = {engine, *root, start};
   return internal::Placed{engine, *root, start};
 }
 

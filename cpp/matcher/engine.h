@@ -51,6 +51,10 @@ struct Engine {
   std::atomic<bool> retired_ = false;
 };
 
+// Tables that others overran in the midst of one's work are left so many times for those that all
+// share, then for some of one's own.
+inline constexpr int kSharedTries = 3;
+
 // What a text asked too much of, kResourceExhausted.
 Status OverrunError(TermStore::Overrun what);
 
@@ -67,6 +71,9 @@ class EngineHub {
   void CheckBudget(Engine& engine, bool outputs = false);
   // Starts a new generation where `engine`, whose tables are overrun, is the current one.
   void Replace(Engine& engine);
+  // Tables for one grammar or text alone, where others keep overrunning those that are shared. They
+  // are retired, so that what is in them moves on when it is next used.
+  std::shared_ptr<Engine> Alone() const;
   const Limits& limits() const { return limits_; }
 
  private:
@@ -104,6 +111,8 @@ struct CompiledGrammar::Impl {
   // Places the grammar in the current generation, unless it is there already. Tables that are
   // overrun are replaced.
   StatusOr<internal::Placed> Place();
+  // Places it in tables of its own (EngineHub::Alone).
+  StatusOr<internal::Placed> PlaceAlone();
   // Read from its text when it is first asked for, where this was loaded.
   Grammar grammar();
   std::span<const SchemaWarning> warnings() const;

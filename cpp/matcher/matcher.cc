@@ -25,7 +25,6 @@ namespace {
 
 constexpr size_t kBudgetInterval = 64;       // steps between looks at the memory budget
 constexpr size_t kMaxJumpForward = 1 << 16;  // bytes
-constexpr int kMostTries = 100;              // where others overrun the tables, in a second each
 
 }  // namespace
 
@@ -93,8 +92,9 @@ struct GrammarMatcher::Impl {
     }
   }
 
-  void Replay() {
-    auto moved = common->compiled.impl()->Place();
+  void Replay(bool alone = false) {
+    CompiledGrammar::Impl& compiled = *common->compiled.impl();
+    auto moved = alone ? compiled.PlaceAlone() : compiled.Place();
     if (!moved.ok()) return;  // it was placed before: only a bound can be in the way; stay
     auto* next = new Common(common->compiled, std::move(moved).value());
     next->own_stop_tokens = common->own_stop_tokens;
@@ -128,11 +128,11 @@ struct GrammarMatcher::Impl {
   template <class F>
   [[gnu::noinline, gnu::cold]] bool OnceMore(F&& f) {
     int by_this = 0;
-    for (int tries = 0; tries < kMostTries; ++tries) {
+    for (int tries = 0; tries <= internal::kSharedTries; ++tries) {
       by_this += engine->terms.overrun_by_this_thread();
       if (by_this == 2) return false;
       common->compiled.impl()->hub->Replace(*engine);
-      Replay();
+      Replay(tries == internal::kSharedTries);
       if (!engine->overrun()) f();
       if (!engine->overrun()) return true;
     }
