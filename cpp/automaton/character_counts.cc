@@ -19,6 +19,7 @@
 #include "automaton/post_order.h"
 #include "automaton/term_store.h"
 #include "automaton/words.h"
+#include "base/utf8.h"
 
 namespace grammask::internal {
 
@@ -58,11 +59,6 @@ Counts OfCharacters(uint64_t least, uint64_t most) {
   return counts;
 }
 
-uint64_t CodePoints(std::string_view utf8) {
-  return static_cast<uint64_t>(
-      std::ranges::count_if(utf8, [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 // What holds of a text of both.
 void Meet(const JsonPlaces::Map& moves, const Counts& other, Counts* counts) {
   for (uint8_t p = 0; p < kPlaces; ++p) {
@@ -93,9 +89,11 @@ const Counts& TermStore::CharacterCounts(TermId id) {
         }
         break;
       }
-      case TermKind::kJsonText:
-        counts = OfCharacters(CodePoints(t.text), CodePoints(t.text));
+      case TermKind::kJsonText: {
+        const auto count = static_cast<uint64_t>(CountCodePoints(t.text));
+        counts = OfCharacters(count, count);
         break;
+      }
       case TermKind::kWords:
         counts = OfCharacters(t.min_length / kLongestSpelling, kMany);
         break;
@@ -139,14 +137,8 @@ const Counts& TermStore::CharacterCounts(TermId id) {
 }
 
 bool TermStore::CountsClash(TermId id) {
-  const Term& t = terms_[id.value];
-  if (t.kind != TermKind::kAnd) return false;
-  Counts both = {};
-  both.most.fill(kMany);
-  for (TermId c : t.children) {
-    const Counts& part = CharacterCounts(c);
-    Meet(json_moves_.at(c.value), part, &both);
-  }
+  if (terms_[id.value].kind != TermKind::kAnd) return false;
+  const Counts& both = CharacterCounts(id);
   for (uint8_t p = 0; p < kPlaces; ++p) {
     if (both.least[p] > both.most[p]) return true;
   }

@@ -77,7 +77,10 @@ class EmptinessSearch {
       const auto rest = KnownLength(top.id);
       if (!rest.has_value() && !visit.asked && closed_ > kPlainStates) {
         visit.asked = true;
-        if (s_.CountsClash(top.id)) s_.known_[top.id.value] = kEmptyLanguage;
+        if (s_.CountsClash(top.id)) {
+          s_.known_[top.id.value] = kEmptyLanguage;
+          continue;
+        }
         s_.AskWithoutCounts(top.id);
         if (IsEmpty(top.id)) continue;
         const uint64_t estimate = top.cost + s_.terms_[top.id.value].min_length;
@@ -439,9 +442,7 @@ TermId TermStore::Checked(TermId id, uint64_t least) {
   AtLeast(id, least);
   if (const auto checked = CheckedByLength(id)) return *checked;
   // A question that comes up within another shares its budget.
-  if (!building_ && searches_ == 0) {
-    search_left_ = overrun() ? 0 : SearchBudget();
-  }
+  if (!building_ && searches_ == 0) search_left_ = overrun() ? 0 : SearchBudget();
   ++searches_;
   std::optional<TermId> checked = CheckedWithoutBounds(id);
   if (!checked.has_value()) checked = EmptinessSearch(*this).Run(id) ? id : Nothing();

@@ -359,7 +359,6 @@ class TermStore {
     building_ = false;
     AllowGrowth();
   }
-  void clear_over_budget() { over_budget_ = false; }
 
   // For debugging and tests: the term as an expression.
   std::string ToString(TermId id) const;
@@ -438,6 +437,8 @@ class TermStore {
   // The text of a JSON string that `id` begins with, where its first character is ASCII, or null.
   const Term* AsciiHead(TermId id) const;
 
+  // Read at the end of every call of a matcher: beside what does not change.
+  std::atomic<Overrun> overrun_ = Overrun::kNone;
   const Limits limits_;
   const int64_t small_count_;
   mutable std::mutex mutex_;
@@ -485,9 +486,8 @@ class TermStore {
   absl::flat_hash_map<uint32_t, uint8_t> known_;
   absl::flat_hash_map<const Grammar*, StandardPart> standard_;
   bool over_budget_ = false, building_ = false;
-  size_t search_left_ = 0;  // states that the search for emptiness may still explore
-  size_t most_bytes_ = 0;   // of state_bytes()
-  std::atomic<Overrun> overrun_ = Overrun::kNone;
+  size_t search_left_ = 0;          // states that the search for emptiness may still explore
+  size_t most_bytes_ = 0;           // of state_bytes()
   std::thread::id overrun_thread_;  // written before overrun_
   int searches_ = 0;                // under way, one within another
 };

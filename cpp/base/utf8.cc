@@ -7,6 +7,7 @@
 // Tests: tests/base/utf8_test.cc.
 #include "base/utf8.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace grammask::internal {
@@ -124,6 +125,11 @@ size_t CompleteUtf8Prefix(std::string_view text) {
     if (lead.length > back && ValidBytes(text, pos, lead) == static_cast<int>(back)) return pos;
   }
   return text.size();
+}
+
+int64_t CountCodePoints(std::string_view text) {
+  return std::ranges::count_if(text,
+                               [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; });
 }
 
 std::string Printable(std::string_view text) {

@@ -32,6 +32,9 @@ std::optional<size_t> FindInvalidUtf8(std::string_view text);
 // incomplete character at the very end (0..3 bytes). Bytes that are invalid anyhow are kept.
 size_t CompleteUtf8Prefix(std::string_view text);
 
+// The number of code points of `text`, valid UTF-8.
+int64_t CountCodePoints(std::string_view text);
+
 // `text` made fit to show: invalid bytes become \xHH, control characters \n, \t or \xHH.
 std::string Printable(std::string_view text);
 

@@ -250,7 +250,7 @@ class GrammarMatcher {
   size_t MatchingPrefix(std::string_view bytes) const;
   // Writes the mask of the next token to `row`, mask_words() words. Returns false when every token
   // of the vocabulary is allowed. kFailedPrecondition after termination; kResourceExhausted over
-  // Limits::max_mask_states or max_mask_bytes, and no change.
+  // Limits::max_mask_states or max_mask_bytes, with a row that is not to be used.
   StatusOr<bool> FillNextTokenBitmask(int32_t* row);
   // The text that must come next whatever the model says (whole characters; where only the
   // spelling of a JSON string is free, its plain spelling). Errors as of FillNextTokenBitmask.

@@ -37,14 +37,6 @@ TokenizerInfo Tokenizer() {
   return MakeTokenizer(tokens);
 }
 
-// Every text is a state of its own: x, and on both sides the same letters.
-Grammar Palindromes() {
-  return MakeGrammar([](GrammarBuilder& b, NodeId self) {
-    return b.Choice({b.Bytes("x"), b.Sequence({b.Bytes("a"), self, b.Bytes("a")}),
-                     b.Sequence({b.Bytes("b"), self, b.Bytes("b")})});
-  });
-}
-
 Grammar Lists() {
   return MakeGrammar([](GrammarBuilder& b, NodeId self) {
     const NodeId text = b.Sequence(
@@ -65,7 +57,7 @@ TEST(Budget, MasksStayEqualWhileTablesAreThrownAway) {
   none.limits.arena_bytes = 1;  // any growth is too much
   GrammarCompiler tiny = MakeCompiler(tokenizer, none), large = MakeCompiler(tokenizer);
   std::mt19937 random(3);
-  for (const Grammar& grammar : {Palindromes(), Lists()}) {
+  for (const Grammar& grammar : {Palindromes("x"), Lists()}) {
     const CompiledGrammar compiled = Compile(&tiny, grammar);
     const uint64_t first = HubOf(compiled)->generation();
     for (int walk = 0; walk < 40; ++walk) {
@@ -99,7 +91,7 @@ TEST(Budget, MasksStayEqualWhileTablesAreThrownAway) {
 TEST(Budget, AStoppedMatcherMovesWithItsHistory) {
   const TokenizerInfo tokenizer = Tokenizer();
   GrammarCompiler compiler = MakeCompiler(tokenizer, Tiny());
-  const CompiledGrammar compiled = Compile(&compiler, Palindromes());
+  const CompiledGrammar compiled = Compile(&compiler, Palindromes("x"));
   GrammarMatcher sleeper = MakeMatcher(compiled);
   ASSERT_TRUE(sleeper.AcceptToken(2));
   ASSERT_TRUE(sleeper.AcceptString("x"));
@@ -201,7 +193,7 @@ TEST(Budget, TheCacheAndTheTablesShareALimit) {
 TEST(Budget, ManyShortOutputsTakeNoMoreThanTheBudget) {
   for (const bool forks : {false, true}) {
     GrammarCompiler compiler = MakeCompiler(Tokenizer(), Tiny());
-    const CompiledGrammar compiled = Compile(&compiler, Palindromes());
+    const CompiledGrammar compiled = Compile(&compiler, Palindromes("x"));
     EngineHub& hub = *HubOf(compiled);
     const size_t empty = hub.Current()->memory_bytes();
     GrammarMatcher root = MakeMatcher(compiled);
@@ -221,7 +213,7 @@ TEST(Budget, ManyShortOutputsTakeNoMoreThanTheBudget) {
 // Matchers that wake up one after the other must not raise the budget without end.
 TEST(Budget, ManySleepersDoNotRaiseTheBudget) {
   GrammarCompiler compiler = MakeCompiler(Tokenizer(), Tiny());
-  const CompiledGrammar compiled = Compile(&compiler, Palindromes());
+  const CompiledGrammar compiled = Compile(&compiler, Palindromes("x"));
   EngineHub& hub = *HubOf(compiled);
   const size_t empty = hub.Current()->memory_bytes();
   std::vector<GrammarMatcher> sleepers;
@@ -245,7 +237,7 @@ TEST(Budget, ManySleepersDoNotRaiseTheBudget) {
 // Where a grammar is compiled tables over the budget are left; an output goes on in them a while.
 TEST(Budget, AnOutputMovesLaterThanWhatIsCompiled) {
   GrammarCompiler compiler = MakeCompiler(Tokenizer());
-  GrammarMatcher m = MakeMatcher(&compiler, Palindromes());
+  GrammarMatcher m = MakeMatcher(&compiler, Palindromes("x"));
   EngineHub& hub = *HubOf(m.compiled_grammar());
   const std::shared_ptr<Engine> first = hub.Current();
   std::mt19937 random(13);
@@ -264,7 +256,7 @@ TEST(Budget, AnOutputMovesLaterThanWhatIsCompiled) {
 
 TEST(Budget, ACompilationMovesOn) {
   GrammarCompiler compiler = MakeCompiler(Tokenizer());
-  GrammarMatcher m = MakeMatcher(&compiler, Palindromes());
+  GrammarMatcher m = MakeMatcher(&compiler, Palindromes("x"));
   EngineHub& hub = *HubOf(m.compiled_grammar());
   std::mt19937 random(13);
   while (hub.Current()->memory_bytes() <= hub.Current()->budget) {
@@ -278,7 +270,7 @@ TEST(Budget, ACompilationMovesOn) {
 // One output that needs more than the budget all by itself goes on all the same.
 TEST(Budget, AnOutputLargerThanTheBudget) {
   GrammarCompiler compiler = MakeCompiler(Tokenizer(), Tiny());
-  GrammarMatcher m = MakeMatcher(&compiler, Palindromes());
+  GrammarMatcher m = MakeMatcher(&compiler, Palindromes("x"));
   std::mt19937 random(12);
   std::string text;
   for (int i = 0; i < 20'000; ++i) {

@@ -53,6 +53,14 @@ inline Grammar MakeGrammar(const std::function<NodeId(GrammarBuilder&, NodeId se
   return Wrap(*grammar);
 }
 
+// `middle`, and on both sides the same letters a and b: every text is a state of its own.
+inline Grammar Palindromes(const std::string& middle) {
+  return MakeGrammar([&](GrammarBuilder& b, NodeId self) {
+    return b.Choice({b.Bytes(middle), b.Sequence({b.Bytes("a"), self, b.Bytes("a")}),
+                     b.Sequence({b.Bytes("b"), self, b.Bytes("b")})});
+  });
+}
+
 inline CompiledGrammar Compile(GrammarCompiler* compiler, const Grammar& grammar) {
   StatusOr<CompiledGrammar> compiled = compiler->CompileGrammar(grammar);
   EXPECT_TRUE(compiled.ok()) << compiled.status().message();

@@ -446,11 +446,6 @@ class BodyWriter {
 
 }  // namespace
 
-int64_t CountCodePoints(std::string_view text) {
-  return std::count_if(text.begin(), text.end(),
-                       [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; });
-}
-
 void StringSet::Normalise() {
   if (IsAll()) return;
   for (auto* list : {&patterns, &not_patterns, &formats, &not_formats, &excluded}) {

@@ -61,9 +61,6 @@ bool PlainlyWithin(const StringSet& a, const StringSet& b);
 // True only when it is proved; false may also mean "not known".
 bool Disjoint(const StringSet& a, const StringSet& b);
 
-// The number of code points of `text`, valid UTF-8.
-int64_t CountCodePoints(std::string_view text);
-
 // Patterns and formats that were written with one builder, and their nodes.
 using PatternMemo = absl::flat_hash_map<std::string, NodeId>;
 
