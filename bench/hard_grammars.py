@@ -17,10 +17,11 @@ tools, an object of 1,000 optional members. Every case has a text that is walked
   warm      the same masks in a second matcher of the same grammar: mean
   accept    one token accepted, in the second matcher: mean
 
-Every run is a process of its own, with a bound on time and memory, forked after what belongs to the
-vocabulary alone is set up: tokenizer and compiler, with the slices of strings that grammask and llguidance
-make for them, but no grammar. The median of --repeats runs counts, of long ones the first. One thread per
-engine, no cache of grammars; times are the thread's processor time, as machines are shared. Prints a
+Every run is a process of its own, with a bound on time and memory. Before the clock starts it sets up what
+belongs to the vocabulary alone: tokenizer and compiler, with the slices of strings that grammask and llguidance
+make for them, but no grammar. (Were that inherited from the parent, each page that an engine has set aside
+would be copied when it is first written to.) The median of --repeats runs counts, of long ones the first. One
+thread per engine, no cache of grammars; times are the thread's processor time, as machines are shared. Prints a
 Markdown table, milliseconds (compile, TTFM) and microseconds (all others). A figure of grammask's that is
 over the better rival's is marked with "!". --out keeps all figures as JSON, and --table prints the table
 of such files.
@@ -310,24 +311,25 @@ def measure(engine, sources, text, options, encode):
     }
 
 
-def child(connection, engine, sources, text, options, encode, args):
+def child(connection, name, vocabulary, sources, text, options, args):
+    engine = ENGINES[name](*vocabulary)
     resource.setrlimit(resource.RLIMIT_AS, (args.mem_gb << 30, args.mem_gb << 30))
     resource.setrlimit(resource.RLIMIT_CPU, (args.timeout, args.timeout + 1))
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # llguidance tells of refused tokens there
     try:
-        connection.send(measure(engine, sources, text, options, encode))
+        connection.send(measure(engine, sources, text, options, vocabulary[2]))
     except MemoryError:
         connection.send({"error": "out of memory"})
     except Exception as e:
         connection.send({"error": f"{type(e).__name__}: {e}"[:200]})
 
 
-def run_once(engine, sources, text, options, encode, args):
+def run_once(name, vocabulary, sources, text, options, args):
     """measure() in a process of its own; {"error": ...} where that comes to no end."""
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe()
     process = context.Process(target=child,
-                              args=(there, engine, sources, text, options, encode, args), daemon=True)
+                              args=(there, name, vocabulary, sources, text, options, args), daemon=True)
     process.start()
     there.close()
     try:
@@ -342,17 +344,16 @@ def run_once(engine, sources, text, options, encode, args):
 
 
 LONG = 3e6  # microseconds to a first mask: such runs are not repeated
-ENGINE = ENCODE = None  # of the process that stands for one engine; its runs are forked from it
+NAME = VOCABULARY = None  # of the process that stands for one engine; its runs are forked from it
 
 
 def set_up(name, vocab):
-    global ENGINE, ENCODE
-    tokens, stop, ENCODE = load_vocabulary(vocab)
-    ENGINE = ENGINES[name](tokens, stop, ENCODE)
+    global NAME, VOCABULARY
+    NAME, VOCABULARY = name, load_vocabulary(vocab)
 
 
 def run_here(sources, text, options, args):
-    return run_once(ENGINE, sources, text, options, ENCODE, args)
+    return run_once(NAME, VOCABULARY, sources, text, options, args)
 
 
 def run_case(pools, sources, text, options, args):

@@ -48,7 +48,7 @@ namespace grammask::internal {
 namespace {
 
 constexpr uint16_t kNoNumber = 0x7FFF;  // of tokens that are none of those that end in the loop
-constexpr size_t kMostExplored = 4096;  // places on the way to a pattern's completion
+constexpr size_t kMostExplored = 4096;  // places in a walk's searches for completions
 constexpr size_t kMostKnown = 1 << 16;
 constexpr size_t kRecent = 256;
 constexpr size_t kMostAbsorbing = 8;  // states
@@ -145,6 +145,7 @@ class CountedWalk {
   std::vector<Recent> recent_;
   std::vector<Level> levels_;
   absl::flat_hash_map<uint32_t, bool> absorbs_;  // by state
+  size_t explored_ = 0;
 };
 
 CountedWalk::CountedWalk(const Vocab& vocab, SetTable* sets, const std::vector<uint32_t>& table,
@@ -278,7 +279,7 @@ bool CountedWalk::Search(const Place& from, Needed* needed) {
       continue;
     }
     if (CanEnd(at.place)) reach(at.rounds, at.goes_on || EndsFurther(at.place));
-    if (known.size() > kMostExplored || terms_.overrun()) return false;
+    if (++explored_ > kMostExplored || terms_.overrun()) return false;
     for (const ByteEdge& e : terms_.Expand(at.place.state).bytes) {
       uint32_t last = Slice::kRefused;
       for (int b = e.lo; b <= e.hi; ++b) {
