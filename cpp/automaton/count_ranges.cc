@@ -10,7 +10,7 @@
 // repeated. Of two alternatives with the same parts the one within the other goes, and two that
 // differ in a single range become one.
 //
-// Cost: nothing where no alternative counts; else some 20 ns an alternative, and 10 ns for each
+// Cost: nothing where no alternative is ranged; else some 20 ns an alternative, and 10 ns for each
 // pair of those with the same parts. Source: Turonova et al., "Regex matching with counting-set
 // automata", OOPSLA 2020, where such sets are kept at run time. Tests:
 // tests/automaton/count_ranges_test.cc.
@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "automaton/term_store.h"
+#include "base/mix.h"
 
 namespace grammask::internal {
 namespace {
@@ -71,7 +72,7 @@ bool Join(Box* x, const Box& y) {
 
 }  // namespace
 
-void TermStore::UniteCounts(TermList* alternatives) {
+void TermStore::JoinRanges(TermList* alternatives) {
   const size_t count = alternatives->size();
   if (count < 2 || count > kMostAlternatives) return;
   auto for_each_part = [&](TermId rest, auto&& visit) {
@@ -89,10 +90,7 @@ void TermStore::UniteCounts(TermList* alternatives) {
   absl::InlinedVector<std::pair<uint64_t, TermId>, 16> shapes;
   for (TermId id : *alternatives) {
     uint64_t shape = 0;
-    for_each_part(id, [&](const Part& part) {
-      shape = (shape ^ part.of.value) * 0x9E3779B97F4A7C15u;
-      shape ^= shape >> 32;
-    });
+    for_each_part(id, [&](const Part& part) { shape = Mix(shape, part.of.value); });
     shapes.push_back({shape, id});
   }
   std::ranges::sort(shapes);

@@ -33,7 +33,7 @@ constexpr size_t kMaxFlattened = 64;
 // Alternatives that are looked at for a common beginning.
 constexpr size_t kFactored = 16;
 
-// Repeats of so many rounds, as of the digits of `\u0041`, are not worth Term::counts.
+// Repeats of so many rounds, as of the digits of `\u0041`, do not make a term ranged.
 constexpr int64_t kFewDigits = 4;
 
 // A head of more parts than this and twice those behind it stays one part: else groups nested on
@@ -209,7 +209,7 @@ TermId TermStore::Intern(const Key& key) {
   for (TermId c : t.children) {
     t.boolean |= terms_[c.value].boolean;
     t.counted |= terms_[c.value].counted;
-    t.counts |= terms_[c.value].counts;
+    t.ranged |= terms_[c.value].ranged;
     t.finite &= terms_[c.value].finite;
     t.regular &= terms_[c.value].regular;
   }
@@ -246,7 +246,7 @@ TermId TermStore::Intern(const Key& key) {
       }
       break;
     case TermKind::kRepeat:
-      t.counts = t.a == t.b ? t.a > kFewDigits : t.a > 0 || t.b != kUnbounded;
+      t.ranged = t.a == t.b ? t.a > kFewDigits : t.a > 0 || t.b != kUnbounded;
       t.nullable = t.a == 0;
       t.finite &= t.b != kUnbounded;
       t.min_length = TimesSaturated(child(0).min_length, static_cast<uint64_t>(t.a));
@@ -262,7 +262,7 @@ TermId TermStore::Intern(const Key& key) {
     }
     case TermKind::kAnd:
       t.boolean = true;
-      t.counted = t.counts = false;
+      t.counted = t.ranged = false;
       t.nullable = true;
       t.finite = false;
       for (size_t i = 0; i < t.children.size(); ++i) {
@@ -273,7 +273,7 @@ TermId TermStore::Intern(const Key& key) {
       break;
     case TermKind::kNot:
       t.boolean = true;
-      t.counted = t.counts = false;
+      t.counted = t.ranged = false;
       t.finite = false;
       t.nullable = !child(0).nullable;
       t.min_length = t.nullable ? 0 : 1;
@@ -418,12 +418,12 @@ TermId TermStore::Choice(std::span<const TermId> alternatives) {
 // The alternatives of a choice in their one form; false where they are everything.
 bool TermStore::Flatten(std::span<const TermId> alternatives, TermList* out) {
   TermList& flat = *out;
-  bool counts = false;
+  bool ranged = false;
   for (TermId id : alternatives) {
     const Term& t = terms_[id.value];
     if (t.kind == TermKind::kNothing) continue;
     if (id == All()) return false;
-    counts |= t.counts;
+    ranged |= t.ranged;
     if (t.kind == TermKind::kChoice && t.children.size() <= kMaxFlattened) {
       flat.insert(flat.end(), t.children.begin(), t.children.end());
     } else {
@@ -441,7 +441,7 @@ bool TermStore::Flatten(std::span<const TermId> alternatives, TermList* out) {
       }
     }
   }
-  if (counts) UniteCounts(&flat);
+  if (ranged) JoinRanges(&flat);
   if (flat.size() > 1) DropContent(&flat);
   return true;
 }

@@ -110,7 +110,7 @@ struct Term {
   bool counted = false;  // a repeat in it, outside kAnd and kNot, has a bound over kSmallCount
   bool regular = true;   // no kCall and no kTokens in it
   bool finite = true;    // its texts have a greatest length (false also where that is not seen)
-  bool counts = false;   // a repeat in it, outside kAnd, kNot and another, has bounds to unite
+  bool ranged = false;   // a repeat in it, outside kAnd, kNot and another, has bounds to join
   // kRepeat: bounds. kMultiple: remainder, and an index of multiple(). kCall: procedure.
   // kByteClass: an index of byte_class(). kTokens: an index of token_set(). kMembers: state, phase.
   // kWords: see WordTable.
@@ -390,7 +390,7 @@ class TermStore {
   using TermList = absl::InlinedVector<TermId, 16>;
   bool IsPlain(const Term& head) const;
   bool Flatten(std::span<const TermId> alternatives, TermList* out);
-  void UniteCounts(TermList* alternatives);  // see count_ranges.cc; keeps them sorted
+  void JoinRanges(TermList* alternatives);  // see count_ranges.cc; keeps them sorted
   TermId RawAnd(std::span<const TermId> parts);
   // Whether all texts of it are whole characters as inside a JSON string.
   bool IsJsonContent(TermId id);

@@ -49,7 +49,6 @@ namespace {
 
 constexpr uint16_t kNoNumber = 0x7FFF;  // of tokens that are none of those that end in the loop
 constexpr size_t kMostExplored = 4096;  // places in a walk's searches for completions
-constexpr size_t kMostKnown = 1 << 16;
 constexpr size_t kRecent = 256;
 constexpr size_t kMostAbsorbing = 8;  // states
 constexpr size_t kMostAlike = 64;     // places at which a text may be an X's and what follows
@@ -304,7 +303,7 @@ const CountedWalk::Needed* CountedWalk::Find(const Place& from) {
   auto it = needed_.find(key);
   if (it == needed_.end()) {
     Needed needed;
-    if (needed_.size() >= kMostKnown || !Search(from, &needed)) return nullptr;
+    if (!Search(from, &needed)) return nullptr;
     it = needed_.emplace(key, needed).first;
   }
   recent = {key, it->second};
