@@ -33,8 +33,13 @@ constexpr size_t kMaxFlattened = 64;
 // Alternatives that are looked at for a common beginning.
 constexpr size_t kFactored = 16;
 
-// Repeats of so many rounds, as of the digits of `\u0041`, do not make a term ranged.
-constexpr int64_t kFewDigits = 4;
+// Whether joining such a range with others saves states. A range of one place does not: what may
+// come or not, once or more, and as many rounds as the digits of `\u0041`.
+bool WorthJoining(int64_t least, int64_t most) {
+  constexpr int64_t kFewDigits = 4;
+  if (least == most) return least > kFewDigits;
+  return most == kUnbounded ? least > 1 : most > 1;
+}
 
 // A head of more parts than this and twice those behind it stays one part: else groups nested on
 // the left would be copied once for every level around them. Neighbours of like length are joined,
@@ -209,7 +214,6 @@ TermId TermStore::Intern(const Key& key) {
   for (TermId c : t.children) {
     t.boolean |= terms_[c.value].boolean;
     t.counted |= terms_[c.value].counted;
-    t.ranged |= terms_[c.value].ranged;
     t.finite &= terms_[c.value].finite;
     t.regular &= terms_[c.value].regular;
   }
@@ -235,18 +239,21 @@ TermId TermStore::Intern(const Key& key) {
       t.min_length = 1;
       break;
     case TermKind::kSequence:
+      t.ranged = (child(0).kind == TermKind::kRepeat && child(0).ranged) ||
+                 (child(1).kind != TermKind::kChoice && child(1).ranged);
       t.nullable = child(0).nullable && child(1).nullable;
       t.min_length = Saturate(child(0).min_length + child(1).min_length);
       break;
     case TermKind::kChoice:
       t.min_length = kMaxLength;
       for (size_t i = 0; i < t.children.size(); ++i) {
+        t.ranged |= child(i).ranged;
         t.nullable |= child(i).nullable;
         t.min_length = std::min(t.min_length, child(i).min_length);
       }
       break;
     case TermKind::kRepeat:
-      t.ranged = t.a == t.b ? t.a > kFewDigits : t.a > 0 || t.b != kUnbounded;
+      t.ranged = WorthJoining(t.a, t.b);
       t.nullable = t.a == 0;
       t.finite &= t.b != kUnbounded;
       t.min_length = TimesSaturated(child(0).min_length, static_cast<uint64_t>(t.a));
@@ -262,7 +269,7 @@ TermId TermStore::Intern(const Key& key) {
     }
     case TermKind::kAnd:
       t.boolean = true;
-      t.counted = t.ranged = false;
+      t.counted = false;
       t.nullable = true;
       t.finite = false;
       for (size_t i = 0; i < t.children.size(); ++i) {
@@ -273,7 +280,7 @@ TermId TermStore::Intern(const Key& key) {
       break;
     case TermKind::kNot:
       t.boolean = true;
-      t.counted = t.ranged = false;
+      t.counted = false;
       t.finite = false;
       t.nullable = !child(0).nullable;
       t.min_length = t.nullable ? 0 : 1;

@@ -110,7 +110,7 @@ struct Term {
   bool counted = false;  // a repeat in it, outside kAnd and kNot, has a bound over kSmallCount
   bool regular = true;   // no kCall and no kTokens in it
   bool finite = true;    // its texts have a greatest length (false also where that is not seen)
-  bool ranged = false;   // a repeat in it, outside kAnd, kNot and another, has bounds to join
+  bool ranged = false;   // it, a part of its sequence or an alternative repeats within bounds to join
   // kRepeat: bounds. kMultiple: remainder, and an index of multiple(). kCall: procedure.
   // kByteClass: an index of byte_class(). kTokens: an index of token_set(). kMembers: state, phase.
   // kWords: see WordTable.
