@@ -27,13 +27,13 @@ TermId TermStore::AfterByte(TermId id, uint8_t byte) { return AfterByte(id, byte
 // Where `byte` is the first character of the text as it is, and that has no shorter spelling; or
 // nullopt where the edges tell.
 std::optional<TermId> TermStore::AfterText(const Term& text, uint8_t byte, TermId rest) {
-  const auto first = static_cast<uint8_t>(text.text[0]);
+  const auto first = static_cast<uint8_t>(text.text()[0]);
   if (text.kind == TermKind::kJsonText) {
     if (first >= 0x80 || first < 0x20 || byte == '\\') return std::nullopt;
     if (first == '"' || first == '\\') return std::nullopt;
   }
   if (byte != first) return Nothing();
-  return Sequence(Literal(text.text.substr(1), text.kind == TermKind::kJsonText), rest);
+  return Sequence(Literal(text.text().substr(1), text.kind == TermKind::kJsonText), rest);
 }
 
 TermId TermStore::AfterByte(TermId id, uint8_t byte, int depth) {
@@ -87,7 +87,7 @@ TermId TermStore::AfterByte(TermId id, uint8_t byte, int depth) {
     }
     case TermKind::kChoice: {
       absl::InlinedVector<TermId, 8> texts, targets;  // of those that begin with ASCII texts
-      for (TermId c : t.children) {
+      for (TermId c : t.children()) {
         if (const Term* text = AsciiHead(c)) {
           const Term& part = terms_[c.value];
           const auto to = AfterText(*text, byte, &part == text ? Empty() : part.few[1]);
@@ -102,7 +102,7 @@ TermId TermStore::AfterByte(TermId id, uint8_t byte, int depth) {
     }
     case TermKind::kAnd: {
       absl::InlinedVector<TermId, 8> targets;
-      for (TermId c : t.children) {
+      for (TermId c : t.children()) {
         const TermId to = AfterByte(c, byte, depth - 1);
         if (to == Nothing()) return to;
         targets.push_back(to);

@@ -82,7 +82,7 @@ const Counts& TermStore::CharacterCounts(TermId id) {
     switch (t.kind) {
       case TermKind::kBytes: {
         JsonPlaces::Map done = JsonPlaces::Identity();
-        for (char c : t.text) {
+        for (char c : t.text()) {
           const auto move = JsonPlaces::OfBytes(ByteSet::Of(static_cast<uint8_t>(c)));
           counts = Then(counts, done, OfBytes(move));
           done = JsonPlaces::Then(done, move);
@@ -90,7 +90,7 @@ const Counts& TermStore::CharacterCounts(TermId id) {
         break;
       }
       case TermKind::kJsonText: {
-        const auto count = static_cast<uint64_t>(CountCodePoints(t.text));
+        const auto count = static_cast<uint64_t>(CountCodePoints(t.text()));
         counts = OfCharacters(count, count);
         break;
       }
@@ -102,11 +102,11 @@ const Counts& TermStore::CharacterCounts(TermId id) {
         break;
       case TermKind::kSequence:
         counts =
-            Then(*known(t.children[0]), json_moves_.at(t.children[0].value), *known(t.children[1]));
+            Then(*known(t.children()[0]), json_moves_.at(t.children()[0].value), *known(t.children()[1]));
         break;
       case TermKind::kChoice:
-        counts = *known(t.children[0]);
-        for (TermId c : t.children) {
+        counts = *known(t.children()[0]);
+        for (TermId c : t.children()) {
           const Counts& other = *known(c);
           for (uint8_t p = 0; p < kPlaces; ++p) {
             counts.least[p] = std::min(counts.least[p], other.least[p]);
@@ -115,7 +115,7 @@ const Counts& TermStore::CharacterCounts(TermId id) {
         }
         break;
       case TermKind::kRepeat: {
-        const Counts& body = *known(t.children[0]);
+        const Counts& body = *known(t.children()[0]);
         const auto least = static_cast<uint64_t>(t.a);
         const uint64_t most = t.b == kUnbounded ? kMany : static_cast<uint64_t>(t.b);
         for (uint8_t p = 0; p < kPlaces; ++p) {
@@ -126,7 +126,7 @@ const Counts& TermStore::CharacterCounts(TermId id) {
       }
       case TermKind::kAnd:
         counts.most.fill(kMany);
-        for (TermId c : t.children) Meet(json_moves_.at(c.value), *known(c), &counts);
+        for (TermId c : t.children()) Meet(json_moves_.at(c.value), *known(c), &counts);
         break;
       default:
         break;

@@ -69,10 +69,10 @@ class Deriver {
       case TermKind::kAll:
         break;
       case TermKind::kBytes:
-        Add(t_.text[0], s_.Literal(t_.text.substr(1), false));
+        Add(t_.text()[0], s_.Literal(t_.text().substr(1), false));
         break;
       case TermKind::kJsonText:
-        JsonText(t_.text, s_.Empty());
+        JsonText(t_.text(), s_.Empty());
         ReadAscii();
         Determinise();
         break;
@@ -81,27 +81,27 @@ class Deriver {
             [&](uint8_t lo, uint8_t hi) { bytes_.push_back({lo, hi, s_.Empty()}); });
         break;
       case TermKind::kSequence:
-        if (const Term& head = s_.terms_[t_.children[0].value]; head.kind == TermKind::kBytes) {
-          Add(head.text[0], s_.Sequence(s_.Literal(head.text.substr(1), false), t_.children[1]));
+        if (const Term& head = s_.terms_[t_.children()[0].value]; head.kind == TermKind::kBytes) {
+          Add(head.text()[0], s_.Sequence(s_.Literal(head.text().substr(1), false), t_.children()[1]));
           break;
         } else if (head.kind == TermKind::kJsonText) {
-          JsonText(head.text, t_.children[1]);
+          JsonText(head.text(), t_.children()[1]);
           ReadAscii();
           Determinise();
           break;
         }
-        ReadHead(t_.children[0], t_.children[1]);
-        if (s_.terms_[t_.children[0].value].nullable) {
-          Append(t_.children[1], s_.Empty());
-          MergeSpelling(t_.children[1]);
+        ReadHead(t_.children()[0], t_.children()[1]);
+        if (s_.terms_[t_.children()[0].value].nullable) {
+          Append(t_.children()[1], s_.Empty());
+          MergeSpelling(t_.children()[1]);
         }
         Determinise();
         break;
       case TermKind::kChoice:
-        for (TermId c : t_.children) {
+        for (TermId c : t_.children()) {
           if (const Term* head = s_.AsciiHead(c)) {
             const Term& t = s_.terms_[c.value];
-            JsonText(head->text, &t == head ? s_.Empty() : t.children[1]);
+            JsonText(head->text(), &t == head ? s_.Empty() : t.children()[1]);
             continue;
           }
           Append(c, s_.Empty());
@@ -185,7 +185,7 @@ class Deriver {
   void Append(TermId part, TermId rest) {
     const Expansion& e = Part(part);
     // A loop of the head is one of the sequence.
-    const bool head = t_.kind == TermKind::kSequence && part == t_.children[0];
+    const bool head = t_.kind == TermKind::kSequence && part == t_.children()[0];
     for (const ByteEdge& edge : e.bytes) {
       const bool loop = head && edge.to == part;
       bytes_.push_back({edge.lo, edge.hi, loop ? id_ : s_.Sequence(edge.to, rest)});
@@ -201,7 +201,7 @@ class Deriver {
   void ReadHead(TermId id, TermId rest) {
     const Term& head = s_.terms_[id.value];
     if (head.kind == TermKind::kRepeat) {
-      id = head.children[0];
+      id = head.children()[0];
       if (head.a == 0 && head.b == kUnbounded) {
         rest = id_;  // after one round all is as it was
       } else {
@@ -283,13 +283,13 @@ class Deriver {
   // to the next. Most runs lead where another one does: each list of targets is met once.
   void Intersection() {
     if (TakeRaw()) return;
-    const size_t parts = t_.children.size();
+    const size_t parts = t_.children().size();
     struct Cursor {
       const ByteEdge* edge;
       const ByteEdge* end;
     };
     absl::InlinedVector<Cursor, 16> cursors;
-    for (TermId c : t_.children) {
+    for (TermId c : t_.children()) {
       const std::span<const ByteEdge> edges = Part(c).bytes;
       cursors.push_back({edges.data(), edges.data() + edges.size()});
     }
@@ -338,7 +338,7 @@ class Deriver {
 
   void Complement() {
     if (TakeRaw()) return;
-    const Expansion& e = Part(t_.children[0]);
+    const Expansion& e = Part(t_.children()[0]);
     int next = 0;
     auto gap = [&](int end) {
       if (next < end) {
@@ -394,8 +394,8 @@ class Deriver {
 
 const Term* TermStore::AsciiHead(TermId id) const {
   const Term* t = &terms_[id.value];
-  if (t->kind == TermKind::kSequence) t = &terms_[t->children[0].value];
-  const bool ascii = t->kind == TermKind::kJsonText && static_cast<uint8_t>(t->text[0]) < 0x80;
+  if (t->kind == TermKind::kSequence) t = &terms_[t->children()[0].value];
+  const bool ascii = t->kind == TermKind::kJsonText && static_cast<uint8_t>(t->text()[0]) < 0x80;
   return ascii ? t : nullptr;
 }
 
@@ -418,15 +418,15 @@ const Expansion& TermStore::ExpandLocked(TermId id) {
       }
     };
     if (t.kind == TermKind::kSequence) {
-      const Term& head = terms_[t.children[0].value];
+      const Term& head = terms_[t.children()[0].value];
       // A text is read in one go with the rest, a repeat round by round. The rest is read only
       // where the head may be empty.
       if (head.kind != TermKind::kBytes && head.kind != TermKind::kJsonText) {
-        need(head.kind == TermKind::kRepeat ? head.children[0] : t.children[0]);
+        need(head.kind == TermKind::kRepeat ? head.children()[0] : t.children()[0]);
       }
-      if (head.nullable) need(t.children[1]);
+      if (head.nullable) need(t.children()[1]);
     } else {
-      for (TermId part : t.children) {
+      for (TermId part : t.children()) {
         if (t.kind != TermKind::kChoice || AsciiHead(part) == nullptr) need(part);
       }
     }
@@ -442,7 +442,7 @@ const Expansion& TermStore::ExpandLocked(TermId id) {
 const Expansion* TermStore::RawExpansion(TermId id) {
   if (auto it = raw_.find(id.value); it != raw_.end()) return it->second;
   const Term& t = terms_[id.value];
-  for (TermId c : t.children) ExpandLocked(c);
+  for (TermId c : t.children()) ExpandLocked(c);
   const Expansion* e = Derive(id, true);
   raw_.emplace(id.value, e);
   return e;

@@ -65,7 +65,7 @@ class EmptinessSearch {
       const Entry top = open_.top();
       open_.pop();
       if (top.byte == kBeyondAscii) {
-        ExtendLazily(top, s_.terms_[top.id.value].children, 128, 256);
+        ExtendLazily(top, s_.terms_[top.id.value].children(), 128, 256);
         continue;
       }
       if (top.byte != kMade) {
@@ -143,7 +143,7 @@ class EmptinessSearch {
     const Term& t = s_.terms_[id.value];
     if (t.kind != TermKind::kAnd) return 0;
     uint64_t sum = 0;
-    for (TermId part : t.children) sum += s_.terms_[part.value].min_length;
+    for (TermId part : t.children()) sum += s_.terms_[part.value].min_length;
     return sum;
   }
 
@@ -166,10 +166,10 @@ class EmptinessSearch {
   // [0-9]* & multiple(r, m, scale): the least k for which some k digits lead to a multiple. Found
   // by arithmetic, since a search would try up to m states.
   std::optional<uint64_t> MultipleOfAnyLength(const Term& t) const {
-    if (t.kind != TermKind::kAnd || t.children.size() != 2) return std::nullopt;
+    if (t.kind != TermKind::kAnd || t.children().size() != 2) return std::nullopt;
     const Term* multiple = nullptr;
     const Term* digits = nullptr;
-    for (TermId c : t.children) {
+    for (TermId c : t.children()) {
       const Term& part = s_.terms_[c.value];
       if (part.kind == TermKind::kMultiple) multiple = &part;
       if (part.kind == TermKind::kRepeat) digits = &part;
@@ -177,7 +177,7 @@ class EmptinessSearch {
     if (multiple == nullptr || digits == nullptr || digits->a != 0 || digits->b != kUnbounded) {
       return std::nullopt;
     }
-    const Term& digit = s_.terms_[digits->children[0].value];
+    const Term& digit = s_.terms_[digits->children()[0].value];
     if (digit.kind != TermKind::kByteClass ||
         !(s_.byte_class(digit.a) == ByteSet::Range('0', '9'))) {
       return std::nullopt;
@@ -190,7 +190,7 @@ class EmptinessSearch {
     const Term& t = s_.terms_[entry.id.value];
     const auto raw = s_.raw_.find(entry.id.value);
     if (t.kind == TermKind::kAnd && raw == s_.raw_.end()) {
-      ExtendLazily(entry, t.children, 0, 128);
+      ExtendLazily(entry, t.children(), 0, 128);
       // Nothing behind the other bytes is nearer than the state itself; as a rule they wait in
       // vain.
       open_.push({entry.estimate, UINT64_MAX, entry.cost, entry.id, kBeyondAscii});
@@ -261,7 +261,7 @@ class EmptinessSearch {
   // Where `byte` leads from the intersection `id`, which ExtendLazily has seen.
   TermId TargetOf(TermId id, int byte) {
     absl::InlinedVector<TermId, 16> targets;
-    for (TermId part : s_.terms_[id.value].children) {
+    for (TermId part : s_.terms_[id.value].children()) {
       const std::span<const ByteEdge> edges = s_.ExpandLocked(part).bytes;
       targets.push_back(std::ranges::lower_bound(edges, byte, {}, &ByteEdge::hi)->to);
     }
@@ -318,12 +318,12 @@ class EmptinessSearch {
 // bound; the part itself where there is none such.
 TermId TermStore::Unbounded(TermId part, int64_t* bound) {
   const Term& t = terms_[part.value];
-  const TermId last = t.kind == TermKind::kSequence ? t.children[1] : part;
+  const TermId last = t.kind == TermKind::kSequence ? t.children()[1] : part;
   const Term& loop = terms_[last.value];
   if (loop.kind != TermKind::kRepeat || loop.b == kUnbounded || loop.b == loop.a) return part;
   *bound = std::min(*bound, loop.b);
-  const TermId loose = Repeat(loop.children[0], loop.a, kUnbounded);
-  return t.kind == TermKind::kSequence ? Sequence(t.children[0], loose) : loose;
+  const TermId loose = Repeat(loop.children()[0], loop.a, kUnbounded);
+  return t.kind == TermKind::kSequence ? Sequence(t.children()[0], loose) : loose;
 }
 
 // Whether `loose`, a state without bounds or counts, matches any text, where few states tell.
@@ -343,14 +343,14 @@ uint8_t TermStore::AskLoose(TermId loose) {
 // of them alone.
 void TermStore::AskWithoutCounts(TermId id) {
   const Term& t = terms_[id.value];
-  if (t.kind != TermKind::kAnd || t.children.size() < 3) return;
+  if (t.kind != TermKind::kAnd || t.children().size() < 3) return;
   absl::InlinedVector<TermId, 16> parts;
   bool counted = false;
-  for (TermId part : t.children) {
+  for (TermId part : t.children()) {
     const Term& p = terms_[part.value];
     const bool counts = p.kind == TermKind::kRepeat && (p.a > 0 || p.b != kUnbounded);
     counted |= counts && p.a > 0;
-    parts.push_back(counts ? Repeat(p.children[0], 0, kUnbounded) : part);
+    parts.push_back(counts ? Repeat(p.children()[0], 0, kUnbounded) : part);
   }
   if (!counted) return;
   const TermId core = RawAnd(parts);
@@ -370,7 +370,7 @@ std::optional<TermId> TermStore::CheckedWithoutBounds(TermId id) {
   absl::InlinedVector<TermId, 8> parts;
   int64_t bound = INT64_MAX;
   int bounds = 0;
-  for (TermId part : t.children) {
+  for (TermId part : t.children()) {
     parts.push_back(Unbounded(part, &bound));
     bounds += parts.back() != part;
   }
@@ -395,10 +395,10 @@ std::optional<TermId> TermStore::CheckedByLength(TermId id) {
   if (t.kind != TermKind::kAnd) return std::nullopt;
   const Term* included = nullptr;
   uint64_t excluded = kMaxLength;
-  for (TermId c : t.children) {
+  for (TermId c : t.children()) {
     const Term& part = terms_[c.value];
     if (part.kind == TermKind::kNot) {
-      excluded = std::min(excluded, terms_[part.children[0].value].min_length);
+      excluded = std::min(excluded, terms_[part.children()[0].value].min_length);
     } else if (included == nullptr) {
       included = &part;
     } else {

@@ -115,7 +115,7 @@ bool TermStore::IsJsonContent(TermId id) {
         break;
       case TermKind::kBytes:
         map = JsonPlaces::Identity();
-        for (char c : t.text)
+        for (char c : t.text())
           map = JsonPlaces::Then(map, JsonPlaces::OfBytes(ByteSet::Of(static_cast<uint8_t>(c))));
         break;
       case TermKind::kJsonText:
@@ -128,11 +128,11 @@ bool TermStore::IsJsonContent(TermId id) {
         map = JsonPlaces::OfBytes(byte_classes_[static_cast<size_t>(t.a)]);
         break;
       case TermKind::kSequence:
-        map = JsonPlaces::Then(*known(t.children[0]), *known(t.children[1]));
+        map = JsonPlaces::Then(*known(t.children()[0]), *known(t.children()[1]));
         break;
       case TermKind::kChoice:
-        map = *known(t.children[0]);
-        for (TermId c : t.children) {
+        map = *known(t.children()[0]);
+        for (TermId c : t.children()) {
           const Map& other = *known(c);
           for (uint8_t p = 0; p < kPlaces; ++p) {
             if (map[p] != other[p]) map[p] = kNowhere;
@@ -140,14 +140,14 @@ bool TermStore::IsJsonContent(TermId id) {
         }
         break;
       case TermKind::kRepeat: {
-        const Map& body = *known(t.children[0]);
+        const Map& body = *known(t.children()[0]);
         for (uint8_t p = 0; p < kPlaces; ++p) {
           if (body[p] == p) map[p] = p;
         }
         break;
       }
       case TermKind::kAnd:
-        for (TermId c : t.children) {
+        for (TermId c : t.children()) {
           const Map& part = *known(c);
           for (uint8_t p = 0; p < kPlaces; ++p) {
             if (map[p] == kNowhere) map[p] = part[p];
@@ -180,7 +180,7 @@ void TermStore::DropContent(TermList* alternatives) {
   const auto any = std::ranges::find_if(*alternatives, [&](TermId id) {
     const Term& t = terms_[id.value];
     return t.kind == TermKind::kRepeat && t.a == 0 && t.b == kUnbounded &&
-           t.children[0] == json_any_;
+           t.children()[0] == json_any_;
   });
   if (any == alternatives->end()) return;
   const TermId kept = *any;
@@ -196,7 +196,7 @@ bool TermStore::MergeAnyContent(TermList* parts) {
   if (!KnowsAnyContent(*parts)) return true;
   auto counts = [&](TermId id) {
     const Term& t = terms_[id.value];
-    return t.kind == TermKind::kRepeat && t.children[0] == json_any_;
+    return t.kind == TermKind::kRepeat && t.children()[0] == json_any_;
   };
   int64_t least = 0, most = kUnbounded;
   size_t merged = 0;  // they are moved to the front
@@ -211,10 +211,10 @@ bool TermStore::MergeAnyContent(TermList* parts) {
   TermId hole;  // Nothing() for none
   for (size_t i = merged; i < parts->size(); ++i) {
     const Term& t = terms_[(*parts)[i].value];
-    if (t.kind != TermKind::kNot || !counts(t.children[0])) continue;
-    const Term& excluded = terms_[t.children[0].value];
+    if (t.kind != TermKind::kNot || !counts(t.children()[0])) continue;
+    const Term& excluded = terms_[t.children()[0].value];
     if (excluded.a > least && excluded.b < most) {
-      hole = t.children[0];
+      hole = t.children()[0];
       continue;
     }
     if (excluded.a <= least) {

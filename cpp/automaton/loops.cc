@@ -51,13 +51,13 @@ TermId TermStore::MakeFar(TermId id) {
       continue;
     }
     const size_t before = todo.size();
-    for (TermId c : t.children) {
+    for (TermId c : t.children()) {
       if (far_of(c).value == 0) todo.push_back(c);
     }
     if (todo.size() > before) continue;
     todo.pop_back();
     absl::InlinedVector<TermId, 8> children;
-    for (TermId c : t.children) children.push_back(far_of(c));
+    for (TermId c : t.children()) children.push_back(far_of(c));
     TermId result = top;
     switch (t.kind) {
       case TermKind::kSequence:
@@ -84,14 +84,14 @@ TermId TermStore::MakeFar(TermId id) {
 // The counted loop that a state begins with, alone or as part of an intersection; null for none.
 const Term* TermStore::CountedPart(TermId id) const {
   const Term& t = terms_[id.value];
-  const Term& h = t.kind == TermKind::kSequence ? terms_[t.children[0].value] : t;
+  const Term& h = t.kind == TermKind::kSequence ? terms_[t.children()[0].value] : t;
   auto counted = [](const Term& part) {
     return part.kind == TermKind::kRepeat && part.b != kUnbounded;
   };
-  if (!h.regular || h.children.size() > kMaxLoosened) return nullptr;
+  if (!h.regular || h.children().size() > kMaxLoosened) return nullptr;
   if (counted(h)) return &h;
   if (h.kind != TermKind::kAnd) return nullptr;
-  for (TermId c : h.children) {
+  for (TermId c : h.children()) {
     if (counted(terms_[c.value])) return &terms_[c.value];
   }
   return nullptr;
@@ -102,16 +102,16 @@ TermId TermStore::WithRepeat(TermId id, const Term& counted, int64_t min) {
   std::lock_guard lock(mutex_);
   const Term& t = terms_[id.value];
   const bool sequence = t.kind == TermKind::kSequence;
-  const Term& h = sequence ? terms_[t.children[0].value] : t;
-  TermId loose = Repeat(counted.children[0], min, kUnbounded);
+  const Term& h = sequence ? terms_[t.children()[0].value] : t;
+  TermId loose = Repeat(counted.children()[0], min, kUnbounded);
   if (h.kind == TermKind::kAnd) {
     absl::InlinedVector<TermId, 4> parts = {loose};
-    for (TermId c : h.children) {
+    for (TermId c : h.children()) {
       if (&terms_[c.value] != &counted) parts.push_back(c);
     }
     loose = And(parts);
   }
-  return sequence ? Sequence(loose, t.children[1]) : loose;
+  return sequence ? Sequence(loose, t.children()[1]) : loose;
 }
 
 std::optional<TermStore::Loosened> TermStore::Loosen(TermId id) {
@@ -124,11 +124,11 @@ std::optional<TermStore::Loosened> TermStore::Loosen(TermId id) {
 // least. `rest`: what follows the beginning of a sequence, too.
 TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int depth, int64_t* bound) {
   const Term& t = terms_[id.value];
-  if (depth > kMaxLoopDepth || t.children.size() > kMaxLoosened) return id;
+  if (depth > kMaxLoopDepth || t.children().size() > kMaxLoosened) return id;
   switch (t.kind) {
     case TermKind::kRepeat: {
       if (!t.regular) return id;
-      const TermId body = WithoutBounds(t.children[0], least, true, depth + 1, bound);
+      const TermId body = WithoutBounds(t.children()[0], least, true, depth + 1, bound);
       // Each round takes some bytes, but for those that may take none and need not be.
       const auto round = static_cast<int64_t>(std::max<uint64_t>(terms_[body.value].min_length, 1));
       int64_t most = t.b;
@@ -136,22 +136,22 @@ TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int depth, 
         *bound = std::min(*bound, most > kUnbounded / round ? kUnbounded : most * round);
         most = kUnbounded;
       }
-      return body == t.children[0] && most == t.b ? id : Repeat(body, t.a, most);
+      return body == t.children()[0] && most == t.b ? id : Repeat(body, t.a, most);
     }
     case TermKind::kSequence: {
-      const TermId first = WithoutBounds(t.children[0], least, rest, depth + 1, bound);
+      const TermId first = WithoutBounds(t.children()[0], least, rest, depth + 1, bound);
       // Loops one after another begin a state together: `\s+(\S+\s+){0,8}\S+`.
-      const Term& head = terms_[t.children[0].value];
+      const Term& head = terms_[t.children()[0].value];
       const bool on = rest || (head.kind == TermKind::kRepeat && head.b > 1 && head.regular);
       const TermId second =
-          on ? WithoutBounds(t.children[1], least, rest, depth + 1, bound) : t.children[1];
-      return first == t.children[0] && second == t.children[1] ? id : Sequence(first, second);
+          on ? WithoutBounds(t.children()[1], least, rest, depth + 1, bound) : t.children()[1];
+      return first == t.children()[0] && second == t.children()[1] ? id : Sequence(first, second);
     }
     case TermKind::kChoice:
     case TermKind::kAnd: {
       absl::InlinedVector<TermId, 8> parts;
       bool changed = false;
-      for (TermId c : t.children) {
+      for (TermId c : t.children()) {
         parts.push_back(
             WithoutBounds(c, least, rest || t.kind == TermKind::kAnd, depth + 1, bound));
         changed |= parts.back() != c;
@@ -176,16 +176,16 @@ std::optional<TermStore::Loosened> TermStore::LoosenAll(TermId id, int64_t least
 TermId TermStore::WithoutLeast(TermId id, LooseHead* head) {
   const Term& t = terms_[id.value];
   absl::InlinedVector<TermId, 8> parts;
-  for (TermId c : t.children) {
+  for (TermId c : t.children()) {
     const Term& part = terms_[c.value];
     if (part.kind != TermKind::kRepeat || part.a == 0) {
       parts.push_back(c);
       continue;
     }
     if (head->more != 0) return id;  // two of them
-    head->x = part.children[0];
+    head->x = part.children()[0];
     head->more = part.a;
-    parts.push_back(Repeat(part.children[0], 0, part.b));
+    parts.push_back(Repeat(part.children()[0], 0, part.b));
   }
   return And(parts);
 }
@@ -195,7 +195,7 @@ TermStore::LooseHead TermStore::LoosenHead(TermId id, int64_t least) {
   const Term& t = terms_[id.value];
   LooseHead head;
   head.state = id;
-  const TermId first = t.kind == TermKind::kSequence ? t.children[0] : id;
+  const TermId first = t.kind == TermKind::kSequence ? t.children()[0] : id;
   if (terms_[first.value].kind == TermKind::kAnd) {
     LooseHead without = head;
     without.state = WithoutLeast(first, &without);
@@ -213,24 +213,24 @@ std::optional<TermStore::LastRound> TermStore::FindLastRound(TermId id) {
   found.rest = Empty();
   const Term* t = &terms_[id.value];
   const Term* head = t;
-  if (t->kind == TermKind::kSequence && terms_[t->children[0].value].kind == TermKind::kChoice) {
-    head = &terms_[t->children[0].value];
-    found.rest = t->children[1];
+  if (t->kind == TermKind::kSequence && terms_[t->children()[0].value].kind == TermKind::kChoice) {
+    head = &terms_[t->children()[0].value];
+    found.rest = t->children()[1];
   }
   if (head->kind == TermKind::kChoice) {
-    if (head->children.size() != 2) return std::nullopt;
-    const bool first = head->children[0] == Empty();
-    if (!first && head->children[1] != Empty()) return std::nullopt;
-    head = &terms_[head->children[first ? 1 : 0].value];
+    if (head->children().size() != 2) return std::nullopt;
+    const bool first = head->children()[0] == Empty();
+    if (!first && head->children()[1] != Empty()) return std::nullopt;
+    head = &terms_[head->children()[first ? 1 : 0].value];
     found.optional = true;
   }
   if (head->kind != TermKind::kSequence) return std::nullopt;
-  found.loop = &terms_[head->children[0].value];
-  found.last = head->children[1];
+  found.loop = &terms_[head->children()[0].value];
+  found.last = head->children()[1];
   if (const Term& after = terms_[found.last.value];
       after.kind == TermKind::kSequence && !found.optional) {
-    found.last = after.children[0];
-    found.rest = after.children[1];
+    found.last = after.children()[0];
+    found.rest = after.children()[1];
   }
   const Term& loop = *found.loop;
   const Term& last = terms_[found.last.value];
@@ -243,7 +243,7 @@ std::optional<TermStore::LastRound> TermStore::FindLastRound(TermId id) {
     return std::nullopt;
   }
   std::lock_guard lock(mutex_);
-  if (found.last != loop.children[0] && !Includes(loop.children[0], found.last)) {
+  if (found.last != loop.children()[0] && !Includes(loop.children()[0], found.last)) {
     return std::nullopt;
   }
   return found;
@@ -252,12 +252,12 @@ std::optional<TermStore::LastRound> TermStore::FindLastRound(TermId id) {
 std::optional<TermStore::Counted> TermStore::FindCount(TermId id) {
   if (const auto found = FindLastRound(id)) {
     const Term& loop = *found->loop;
-    return Counted{loop.children[0], found->rest, loop.a == 0 ? 0 : loop.a + 1, loop.b + 1};
+    return Counted{loop.children()[0], found->rest, loop.a == 0 ? 0 : loop.a + 1, loop.b + 1};
   }
   const Term* counted = CountedPart(id);
   if (counted == nullptr) return std::nullopt;
   const Term& t = terms_[id.value];
-  return Counted{counted->children[0], t.kind == TermKind::kSequence ? t.children[1] : Empty(),
+  return Counted{counted->children()[0], t.kind == TermKind::kSequence ? t.children()[1] : Empty(),
                  counted->a, counted->b};
 }
 
@@ -265,7 +265,7 @@ TermId TermStore::WithoutCount(TermId id) {
   const auto found = FindLastRound(id);
   if (!found.has_value()) return WithRepeat(id, *CountedPart(id), 0);
   std::lock_guard lock(mutex_);
-  const TermId any = Repeat(found->loop->children[0], 0, kUnbounded);
+  const TermId any = Repeat(found->loop->children()[0], 0, kUnbounded);
   if (!found->optional) return Sequence(any, Sequence(found->last, found->rest));
   const TermId either[] = {Empty(), Sequence(any, found->last)};
   return Sequence(Choice(either), found->rest);
@@ -280,29 +280,29 @@ std::optional<TermId> TermStore::WithoutNots(TermId id, bool endless) {
   const Term& whole = terms_[id.value];
   // What is excluded may come after the quote that begins a string.
   const bool quoted =
-      whole.kind == TermKind::kSequence && terms_[whole.children[0].value].kind == TermKind::kBytes;
-  const Term& t = quoted ? terms_[whole.children[1].value] : whole;
+      whole.kind == TermKind::kSequence && terms_[whole.children()[0].value].kind == TermKind::kBytes;
+  const Term& t = quoted ? terms_[whole.children()[1].value] : whole;
   const bool sequence = t.kind == TermKind::kSequence;
-  const Term& head = sequence ? terms_[t.children[0].value] : t;
+  const Term& head = sequence ? terms_[t.children()[0].value] : t;
   if (head.kind != TermKind::kAnd) return std::nullopt;
   absl::InlinedVector<TermId, 4> parts;
   bool others = false;
-  for (TermId c : head.children) {
+  for (TermId c : head.children()) {
     const Term& part = terms_[c.value];
     const bool complement = part.kind == TermKind::kNot;
-    const bool finite = complement && terms_[part.children[0].value].finite;
+    const bool finite = complement && terms_[part.children()[0].value].finite;
     // Of a loop that is counted there are finitely many texts, and yet too many to look at.
-    const bool loop = complement && terms_[part.children[0].value].kind == TermKind::kRepeat;
+    const bool loop = complement && terms_[part.children()[0].value].kind == TermKind::kRepeat;
     others |= complement && (!finite || loop);
     if (!finite && !(complement && endless)) parts.push_back(c);
   }
-  if (parts.empty() || parts.size() == head.children.size() || (endless && !others)) {
+  if (parts.empty() || parts.size() == head.children().size() || (endless && !others)) {
     return std::nullopt;
   }
   std::lock_guard lock(mutex_);
   TermId wider = And(parts);
-  if (sequence) wider = Sequence(wider, t.children[1]);
-  return quoted ? Sequence(whole.children[0], wider) : wider;
+  if (sequence) wider = Sequence(wider, t.children()[1]);
+  return quoted ? Sequence(whole.children()[0], wider) : wider;
 }
 
 // Appends the decoded texts of a term; false where these are too many, or no texts of JSON strings.
@@ -327,16 +327,16 @@ bool TermStore::AddTexts(TermId id, std::vector<std::string>* texts) const {
         todo.push_back(std::move(begun));
         break;
       case TermKind::kJsonText:
-        begun.text += t.text;
+        begun.text += t.text();
         todo.push_back(std::move(begun));
         break;
       case TermKind::kSequence:
-        begun.rest.push_back(t.children[1]);
-        begun.rest.push_back(t.children[0]);
+        begun.rest.push_back(t.children()[1]);
+        begun.rest.push_back(t.children()[0]);
         todo.push_back(std::move(begun));
         break;
       case TermKind::kChoice:
-        for (TermId c : t.children) {
+        for (TermId c : t.children()) {
           todo.push_back(begun);
           todo.back().rest.push_back(c);
         }
@@ -359,36 +359,36 @@ std::optional<TermStore::Exclusion> TermStore::FindExclusion(TermId id) {
   const Term* t = &terms_[id.value];
   if (t->kind != TermKind::kSequence) return std::nullopt;
   Exclusion found;
-  const Term* head = &terms_[t->children[0].value];
+  const Term* head = &terms_[t->children()[0].value];
   if (head->kind == TermKind::kBytes) {
-    found.before = head->text;
-    t = &terms_[t->children[1].value];
+    found.before = head->text();
+    t = &terms_[t->children()[1].value];
     if (t->kind != TermKind::kSequence) return std::nullopt;
-    head = &terms_[t->children[0].value];
+    head = &terms_[t->children()[0].value];
   }
   if (head->kind != TermKind::kAnd) return std::nullopt;
-  const Term& rest = terms_[t->children[1].value];
+  const Term& rest = terms_[t->children()[1].value];
   found.ends = rest.kind == TermKind::kBytes;
-  const Term& end = rest.kind == TermKind::kSequence ? terms_[rest.children[0].value] : rest;
-  if (end.kind != TermKind::kBytes || end.text[0] != '"') return std::nullopt;
-  for (TermId c : head->children) {
+  const Term& end = rest.kind == TermKind::kSequence ? terms_[rest.children()[0].value] : rest;
+  if (end.kind != TermKind::kBytes || end.text()[0] != '"') return std::nullopt;
+  for (TermId c : head->children()) {
     const Term& part = terms_[c.value];
     if (part.kind == TermKind::kRepeat && part.a == 0 && part.b == kUnbounded) {
       if (found.loop != TermId()) return std::nullopt;
       found.loop = c;
-      found.x = part.children[0];
+      found.x = part.children()[0];
     } else if (part.kind != TermKind::kNot) {
       return std::nullopt;
     }
   }
   if (found.loop == TermId()) return std::nullopt;
   std::lock_guard lock(mutex_);
-  for (TermId c : head->children) {
-    if (c != found.loop && !AddTexts(terms_[c.value].children[0], &found.texts)) {
+  for (TermId c : head->children()) {
+    if (c != found.loop && !AddTexts(terms_[c.value].children()[0], &found.texts)) {
       return std::nullopt;
     }
   }
-  found.wider = Sequence(found.loop, t->children[1]);
+  found.wider = Sequence(found.loop, t->children()[1]);
   if (!found.before.empty()) found.wider = Sequence(Literal(found.before, false), found.wider);
   return found;
 }
@@ -405,17 +405,17 @@ std::optional<TermStore::Loop> TermStore::LoopOf(TermId id, int depth) {
   switch (t.kind) {
     case TermKind::kRepeat:
       if (t.b != kUnbounded) return std::nullopt;
-      return Loop{t.children[0], id, false};
+      return Loop{t.children()[0], id, false};
     case TermKind::kSequence: {
-      auto head = LoopOf(t.children[0], depth + 1);
-      if (head.has_value()) head->part = Sequence(head->part, t.children[1]);
+      auto head = LoopOf(t.children()[0], depth + 1);
+      if (head.has_value()) head->part = Sequence(head->part, t.children()[1]);
       return head;
     }
     case TermKind::kChoice: {
       // The alternative that loops on most. Of `(\w+\.)*` and `.*` neither includes the other.
       std::optional<Loop> best;
       uint32_t most = 0;
-      for (TermId c : t.children) {
+      for (TermId c : t.children()) {
         auto loop = LoopOf(c, depth + 1);
         if (!loop.has_value()) continue;
         const uint32_t first = FirstBytes(ExpandLocked(loop->x).bytes);
@@ -431,9 +431,9 @@ std::optional<TermStore::Loop> TermStore::LoopOf(TermId id, int depth) {
       absl::InlinedVector<TermId, 4> parts;
       std::optional<TermId> x;
       bool excluding = false;
-      for (TermId c : t.children) {
+      for (TermId c : t.children()) {
         const Term& part = terms_[c.value];
-        if (part.kind == TermKind::kNot && terms_[part.children[0].value].finite) {
+        if (part.kind == TermKind::kNot && terms_[part.children()[0].value].finite) {
           excluding = true;
           continue;
         }

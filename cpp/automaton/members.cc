@@ -424,12 +424,12 @@ TermId MemberTable::Received(TermId to, std::string_view text) {
       return TermOf(StateOf(state), MemberPhase::kAfter);
     }
     case TermKind::kSequence: {
-      const TermId rest = t.children[1];
-      return s_.Sequence(Received(t.children[0], text), rest);
+      const TermId rest = t.children()[1];
+      return s_.Sequence(Received(t.children()[0], text), rest);
     }
     case TermKind::kChoice: {
       absl::InlinedVector<TermId, 8> alternatives;
-      for (TermId c : std::vector<TermId>(t.children.begin(), t.children.end())) {
+      for (TermId c : std::vector<TermId>(t.children().begin(), t.children().end())) {
         alternatives.push_back(Received(c, text));
       }
       return s_.Choice(alternatives);
@@ -442,9 +442,9 @@ TermId MemberTable::Received(TermId to, std::string_view text) {
 void MemberTable::AddRivals(TermId to, std::vector<uint32_t>* out) const {
   const Term& t = s_.term(to);
   if (t.kind == TermKind::kSequence) {
-    AddRivals(t.children[0], out);
+    AddRivals(t.children()[0], out);
   } else if (t.kind == TermKind::kChoice) {
-    for (TermId c : t.children) AddRivals(c, out);
+    for (TermId c : t.children()) AddRivals(c, out);
   } else if (t.kind == TermKind::kMembers && static_cast<MemberPhase>(t.b) == MemberPhase::kRead) {
     for (uint32_t v : states_[static_cast<size_t>(t.a)].values) {
       if (values_[v].compound != nullptr) out->push_back(v);

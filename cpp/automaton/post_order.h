@@ -19,7 +19,7 @@ void ForEachUnknownPart(const Terms& terms, TermId id, Known&& known, Make&& mak
     const Term& t = terms[top.value];
     if (!known(top)) {
       if (t.kind != TermKind::kNot) {
-        for (TermId c : t.children) {
+        for (TermId c : t.children()) {
           if (!known(c)) todo.push_back(c);
         }
       }

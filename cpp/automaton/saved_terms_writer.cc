@@ -80,7 +80,7 @@ void TermWriter::Needs(TermId id, std::vector<TermId>* out) {
       return;
     }
     for (TermId part : lazy->parts) {
-      for (TermId child : s_.term(part).children) {
+      for (TermId child : s_.term(part).children()) {
         if (!IsPlain(s_.term(child).kind)) out->push_back(child);
       }
     }
@@ -95,7 +95,7 @@ void TermWriter::Needs(TermId id, std::vector<TermId>* out) {
     *out = {spec.separator, spec.end};
     for (const MemberSpec::Member& m : spec.members) out->push_back(m.term);
   } else {
-    out->assign(t.children.begin(), t.children.end());
+    out->assign(t.children().begin(), t.children().end());
   }
 }
 
@@ -112,7 +112,7 @@ const TermWriter::Body* TermWriter::LazyBody(ProcId proc) {
       const TermId top = todo.back();
       const Term& t = s_.term(top);
       if (written.try_emplace(top.value, false).second) {
-        for (TermId c : t.children) {
+        for (TermId c : t.children()) {
           ++uses[c.value];
           if (IsPlain(s_.term(c).kind) && !written.contains(c.value)) todo.push_back(c);
         }
@@ -124,7 +124,7 @@ const TermWriter::Body* TermWriter::LazyBody(ProcId proc) {
     for (TermId part : body->parts) {
       const Term& t = s_.term(part);
       if (t.kind != TermKind::kSequence) continue;
-      const TermId rest = t.children[1];
+      const TermId rest = t.children()[1];
       if (s_.term(rest).kind == TermKind::kSequence && uses[rest.value] == 1) {
         body->joined.insert(rest.value);
       }
@@ -177,13 +177,13 @@ void TermWriter::WritePlain(TermId id, const Body* body, LocalNumbers* numbers, 
     case TermKind::kSequence:
       kind(SavedTerm::kSequence);
       if (body == nullptr) {
-        reference(t.children[0]);
-        reference(t.children[1]);
+        reference(t.children()[0]);
+        reference(t.children()[1]);
       } else {
-        std::vector<TermId> parts = {t.children[0]};
-        TermId rest = t.children[1];
-        for (; body->joined.contains(rest.value); rest = s_.term(rest).children[1]) {
-          parts.push_back(s_.term(rest).children[0]);
+        std::vector<TermId> parts = {t.children()[0]};
+        TermId rest = t.children()[1];
+        for (; body->joined.contains(rest.value); rest = s_.term(rest).children()[1]) {
+          parts.push_back(s_.term(rest).children()[0]);
         }
         parts.push_back(rest);
         out->Number(parts.size());
@@ -192,29 +192,29 @@ void TermWriter::WritePlain(TermId id, const Body* body, LocalNumbers* numbers, 
       break;
     case TermKind::kChoice:
       kind(SavedTerm::kChoice);
-      out->Number(t.children.size());
-      for (TermId c : t.children) reference(c);
+      out->Number(t.children().size());
+      for (TermId c : t.children()) reference(c);
       break;
     case TermKind::kRepeat:
       kind(SavedTerm::kRepeat);
-      reference(t.children[0]);
+      reference(t.children()[0]);
       out->Number(static_cast<uint64_t>(t.a));
       out->Number(t.b == kUnbounded ? 0 : static_cast<uint64_t>(t.b) + 1);
       break;
     case TermKind::kAnd:
       kind(SavedTerm::kAnd);
-      out->Number(t.children.size());
-      for (TermId c : t.children) reference(c);
+      out->Number(t.children().size());
+      for (TermId c : t.children()) reference(c);
       out->Number(t.min_length);
       break;
     case TermKind::kNot:
       kind(SavedTerm::kNot);
-      reference(t.children[0]);
+      reference(t.children()[0]);
       out->Number(t.min_length);
       break;
     default:
       kind(t.kind == TermKind::kBytes ? SavedTerm::kBytes : SavedTerm::kJsonText);
-      out->Text(t.text);
+      out->Text(t.text());
       break;
   }
 }

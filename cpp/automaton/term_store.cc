@@ -147,7 +147,7 @@ struct TermStore::Key {
   bool Equals(const Term& t) const {
     if (t.kind != kind || t.a != a || t.b != b) return false;
     if (kind == TermKind::kSequence) return true;  // a and b are its children
-    return t.text == text && std::ranges::equal(t.children, children);
+    return t.text() == text && std::ranges::equal(t.children(), children);
   }
 };
 
@@ -196,22 +196,22 @@ TermId TermStore::Intern(const Key& key) {
   const auto id = static_cast<uint32_t>(terms_.size());
   Term& t = terms_.Append();
   t.kind = key.kind;
-  if (key.children.size() <= std::size(t.few)) {
-    std::ranges::copy(key.children, t.few);
-    t.children = {t.few, key.children.size()};
-  } else {
-    t.children = memory_.Copy(key.children);
-  }
+  t.parts = static_cast<uint32_t>(key.children.size());
+  t.text_size = static_cast<uint8_t>(key.text.size());
   if (!key.text.empty()) {
-    t.text = {memory_.Copy(std::span<const char>(key.text)).data(), key.text.size()};
+    t.letters = memory_.Copy(std::span<const char>(key.text)).data();
+  } else if (key.children.size() <= std::size(t.few)) {
+    std::ranges::copy(key.children, t.few);
+  } else {
+    t.many = memory_.Copy(key.children).data();
   }
   t.a = key.a;
   t.b = key.b;
   slots[slot] = uint64_t{hash} << 32 | id;
   ++shard.used;
 
-  auto child = [&](size_t i) -> const Term& { return terms_[t.children[i].value]; };
-  for (TermId c : t.children) {
+  auto child = [&](size_t i) -> const Term& { return terms_[t.children()[i].value]; };
+  for (TermId c : t.children()) {
     t.boolean |= terms_[c.value].boolean;
     t.counted |= terms_[c.value].counted;
     t.finite &= terms_[c.value].finite;
@@ -226,7 +226,7 @@ TermId TermStore::Intern(const Key& key) {
       break;
     case TermKind::kBytes:
     case TermKind::kJsonText:
-      t.min_length = ShortestSpelling(t.text, t.kind == TermKind::kJsonText);
+      t.min_length = ShortestSpelling(t.text(), t.kind == TermKind::kJsonText);
       break;
     case TermKind::kWords:
       t.min_length = words_->MinLength(t);
@@ -246,7 +246,7 @@ TermId TermStore::Intern(const Key& key) {
       break;
     case TermKind::kChoice:
       t.min_length = kMaxLength;
-      for (size_t i = 0; i < t.children.size(); ++i) {
+      for (size_t i = 0; i < t.children().size(); ++i) {
         t.ranged |= child(i).ranged;
         t.nullable |= child(i).nullable;
         t.min_length = std::min(t.min_length, child(i).min_length);
@@ -272,7 +272,7 @@ TermId TermStore::Intern(const Key& key) {
       t.counted = false;
       t.nullable = true;
       t.finite = false;
-      for (size_t i = 0; i < t.children.size(); ++i) {
+      for (size_t i = 0; i < t.children().size(); ++i) {
         t.finite |= child(i).finite;
         t.nullable &= child(i).nullable;
         t.min_length = std::max(t.min_length, child(i).min_length);  // a lower bound, until checked
@@ -365,12 +365,12 @@ TermId TermStore::Sequence(TermId head, TermId rest) {
   while (terms_[last.value].kind == TermKind::kSequence) {
     if (room == 0) {
       if (terms_[behind.value].kind != TermKind::kSequence) return Pair(head, rest);
-      behind = terms_[behind.value].children[1];
+      behind = terms_[behind.value].children()[1];
       room = 2;
     }
     --room;
-    heads.push_back(terms_[last.value].children[0]);
-    last = terms_[last.value].children[1];
+    heads.push_back(terms_[last.value].children()[0]);
+    last = terms_[last.value].children()[1];
   }
   rest = Pair(last, rest);
   for (size_t i = heads.size(); i-- > 0;) rest = Pair(heads[i], rest);
@@ -402,7 +402,9 @@ TermId TermStore::Choice(std::span<const TermId> alternatives) {
   if (!Flatten(alternatives, &flat)) return All();
   absl::InlinedVector<TermId, 4> heads;
   while (flat.size() >= kFactored) {
-    const TermId head = terms_[flat[0].value].few[0];
+    const Term& first = terms_[flat[0].value];
+    if (first.kind != TermKind::kSequence) break;
+    const TermId head = first.few[0];
     if (!IsPlain(terms_[head.value])) break;
     const bool common = std::ranges::all_of(flat, [&](TermId id) {
       const Term& t = terms_[id.value];
@@ -431,8 +433,8 @@ bool TermStore::Flatten(std::span<const TermId> alternatives, TermList* out) {
     if (t.kind == TermKind::kNothing) continue;
     if (id == All()) return false;
     ranged |= t.ranged;
-    if (t.kind == TermKind::kChoice && t.children.size() <= kMaxFlattened) {
-      flat.insert(flat.end(), t.children.begin(), t.children.end());
+    if (t.kind == TermKind::kChoice && t.children().size() <= kMaxFlattened) {
+      flat.insert(flat.end(), t.children().begin(), t.children().end());
     } else {
       flat.push_back(id);
     }
@@ -483,7 +485,7 @@ TermId TermStore::RawAnd(std::span<const TermId> parts) {
     if (id == Nothing()) return Nothing();
     if (id == All()) continue;
     if (t.kind == TermKind::kAnd) {
-      flat.insert(flat.end(), t.children.begin(), t.children.end());
+      flat.insert(flat.end(), t.children().begin(), t.children().end());
     } else {
       flat.push_back(id);
     }
@@ -501,7 +503,7 @@ TermId TermStore::RawAnd(std::span<const TermId> parts) {
   }
   for (TermId id : flat) {
     const Term& t = terms_[id.value];
-    if (t.kind == TermKind::kNot && std::ranges::binary_search(flat, t.children[0])) {
+    if (t.kind == TermKind::kNot && std::ranges::binary_search(flat, t.children()[0])) {
       return Nothing();
     }
   }
@@ -512,7 +514,7 @@ TermId TermStore::RawNot(TermId part) {
   if (part == Nothing()) return All();
   if (part == All()) return Nothing();
   const Term& t = terms_[part.value];
-  if (t.kind == TermKind::kNot) return t.children[0];
+  if (t.kind == TermKind::kNot) return t.children()[0];
   const TermId children[] = {part};
   return Intern({.kind = TermKind::kNot, .children = children});
 }
@@ -640,13 +642,13 @@ bool TermStore::Endless(TermId id) const {
     todo.pop_back();
     if (t.kind == TermKind::kRepeat && t.b == kUnbounded) return true;
     if (t.kind == TermKind::kSequence || t.kind == TermKind::kChoice) {
-      todo.insert(todo.end(), t.children.begin(), t.children.end());
+      todo.insert(todo.end(), t.children().begin(), t.children().end());
     } else if (t.kind == TermKind::kAnd) {
       TermId only = Nothing();
       bool exclusions = true;
-      for (TermId c : t.children) {
+      for (TermId c : t.children()) {
         const Term& part = terms_[c.value];
-        if (part.kind == TermKind::kNot && terms_[part.children[0].value].finite) continue;
+        if (part.kind == TermKind::kNot && terms_[part.children()[0].value].finite) continue;
         exclusions = exclusions && only == Nothing();
         only = c;
       }
@@ -691,8 +693,8 @@ std::string TermStore::ToString(TermId id) const {
   auto text = [&](std::string s) { todo.push_back({TermId(), std::move(s), true}); };
   auto list = [&](const Term& t, std::string_view separator) {
     text(")");
-    for (size_t i = t.children.size(); i-- > 0;) {
-      todo.push_back({t.children[i], "", false});
+    for (size_t i = t.children().size(); i-- > 0;) {
+      todo.push_back({t.children()[i], "", false});
       if (i > 0) text(std::string(separator));
     }
     text("(");
@@ -718,7 +720,7 @@ std::string TermStore::ToString(TermId id) const {
       case TermKind::kBytes:
       case TermKind::kJsonText:
         out += t.kind == TermKind::kBytes ? "\"" : "json\"";
-        for (char c : t.text) AppendShown(static_cast<uint8_t>(c), "\"\\", &out);
+        for (char c : t.text()) AppendShown(static_cast<uint8_t>(c), "\"\\", &out);
         out += "\"";
         break;
       case TermKind::kByteClass: {
@@ -740,7 +742,7 @@ std::string TermStore::ToString(TermId id) const {
       case TermKind::kRepeat:
         text("{" + std::to_string(t.a) + "," + (t.b == kUnbounded ? "" : std::to_string(t.b)) +
              "}");
-        todo.push_back({t.children[0], "", false});
+        todo.push_back({t.children()[0], "", false});
         break;
       case TermKind::kCall:
         out += "call" + std::to_string(t.a);

@@ -103,29 +103,42 @@ inline const ByteEdge* FindEdge(std::span<const ByteEdge> edges, uint8_t byte) {
   return nullptr;
 }
 
-struct Term {
+// One line of the cache: a mask looks at hundreds, most of them not looked at for long.
+struct alignas(64) Term {
   TermKind kind = TermKind::kNothing;
   bool nullable = false;
-  bool boolean = false;  // kAnd or kNot in it
-  bool counted = false;  // a repeat in it, outside kAnd and kNot, has a bound over kSmallCount
-  bool regular = true;   // no kCall and no kTokens in it
-  bool finite = true;    // its texts have a greatest length (false also where that is not seen)
-  bool ranged = false;   // it, a part of its sequence or an alternative repeats within bounds to join
+  bool boolean = false;   // kAnd or kNot in it
+  bool counted = false;   // a repeat in it, outside kAnd and kNot, has a bound over kSmallCount
+  bool regular = true;    // no kCall and no kTokens in it
+  bool finite = true;     // its texts have a greatest length (false also where that is not seen)
+  bool ranged = false;    // it, a part of its sequence or an alternative repeats within bounds to join
+  uint8_t text_size = 0;  // of text()
+  uint32_t parts = 0;     // of children()
+  std::atomic<uint32_t> far = 0;  // FarTerm(), once known
   // kRepeat: bounds. kMultiple: remainder, and an index of multiple(). kCall: procedure.
   // kByteClass: an index of byte_class(). kTokens: an index of token_set(). kMembers: state, phase.
   // kWords: see WordTable.
   // kSequence: the children once more, so that comparing two needs no look at them elsewhere.
   int64_t a = 0, b = 0;
-  std::span<const TermId> children;  // kSequence kChoice kRepeat kAnd kNot
-  TermId few[2];                     // where the children are, when they are no more than two
-  std::string_view text;             // kBytes kJsonText
+  union {
+    TermId few[2] = {};    // the children, when they are no more than two
+    const TermId* many;    // else where they are
+    const char* letters;   // where text() is
+  };
   // Length of the shortest text, in bytes; saturates at kMaxLength. Exact for all terms that a
   // locked call returned, save where deciding it went over Limits::max_regular_states.
   uint64_t min_length = 0;
   std::atomic<const Expansion*> expansion = nullptr;
   std::atomic<const void*> attachment = nullptr;  // the mask stage's level-1 mask of this state
-  std::atomic<uint32_t> far = 0;                  // FarTerm(), once known
+
+  // Of kSequence, kChoice, kRepeat, kAnd and kNot.
+  std::span<const TermId> children() const {
+    return {parts <= std::size(few) ? few : many, parts};
+  }
+  // Of kBytes and kJsonText.
+  std::string_view text() const { return {text_size == 0 ? nullptr : letters, text_size}; }
 };
+static_assert(sizeof(Term) == 64);
 
 // A rule as states call it.
 struct Proc {

@@ -2,8 +2,8 @@
 // grants them, so that finding an address costs no walk of the page tables.
 //
 // Where large pages are granted on request (Linux: transparent_hugepage `madvise`, the default of
-// most distributions, or `always`) these are asked for; elsewhere this is malloc. What is smaller
-// than such a page gains nothing and is malloc's.
+// most distributions, or `always`) these are asked for; elsewhere this is the heap's. What is smaller
+// than such a page gains nothing and is the heap's.
 //
 // The first touch of a large page clears it, 0.1 to 0.3 ms, and on a virtual machine whose host has
 // yet to find the memory 5 to 10 ms: too long for one mask. So the process keeps a reserve of large
@@ -20,13 +20,15 @@ namespace grammask::internal {
 
 inline constexpr size_t kHugePage = size_t{2} << 20;
 inline constexpr size_t kMostReserved = 64 * kHugePage;
+inline constexpr size_t kTableAlign = 64;  // a line of the cache
 
 // Sees to it that the reserve has `bytes` at least, or kMostReserved: those in use count. Nothing
 // happens where the system has no large pages or no memory, or where another thread is at it.
 // Thread-safe, as all functions here are.
 void ReserveTables(size_t bytes);
 
-// For FreeTable() with the same size; throws std::bad_alloc. The content is arbitrary.
+// At a multiple of kTableAlign; for FreeTable() with the same size; throws std::bad_alloc. The
+// content is arbitrary.
 void* AllocateTable(size_t size, bool from_reserve = true);
 void FreeTable(void* memory, size_t size);
 

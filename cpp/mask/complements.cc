@@ -67,7 +67,7 @@ struct AsciiSet {
 
 // Whether a literal has to be written with a backslash.
 bool WantsBackslash(const Term& t) {
-  return std::ranges::any_of(t.text, [&](char c) {
+  return std::ranges::any_of(t.text(), [&](char c) {
     const auto b = static_cast<uint8_t>(c);
     return b == '\\' || (t.kind == TermKind::kJsonText && (b < 0x20 || b == '"'));
   });
@@ -81,13 +81,13 @@ AsciiSet Wanted(const TermStore& terms, TermId id, int depth, int* parts) {
     const Term& t = terms.term(id);
     switch (t.kind) {
       case TermKind::kSequence:
-        wanted |= Wanted(terms, t.children[0], depth + 1, parts);
-        id = t.children[1];
+        wanted |= Wanted(terms, t.children()[0], depth + 1, parts);
+        id = t.children()[1];
         continue;
       case TermKind::kBytes:
       case TermKind::kJsonText:
         if (WantsBackslash(t)) return AsciiSet::All();
-        for (char c : t.text) {
+        for (char c : t.text()) {
           if (static_cast<uint8_t>(c) < 0x80) wanted.Add(static_cast<uint8_t>(c));
         }
         return wanted;
@@ -103,16 +103,16 @@ AsciiSet Wanted(const TermStore& terms, TermId id, int depth, int* parts) {
       }
       case TermKind::kChoice: {
         AsciiSet common = AsciiSet::All();
-        for (TermId c : t.children) common &= Wanted(terms, c, depth + 1, parts);
+        for (TermId c : t.children()) common &= Wanted(terms, c, depth + 1, parts);
         wanted |= common;
         return wanted;
       }
       case TermKind::kAnd:
-        for (TermId c : t.children) wanted |= Wanted(terms, c, depth + 1, parts);
+        for (TermId c : t.children()) wanted |= Wanted(terms, c, depth + 1, parts);
         return wanted;
       case TermKind::kRepeat:
         if (t.a == 0) return wanted;
-        id = t.children[0];
+        id = t.children()[0];
         ++depth;
         continue;
       default:
@@ -138,20 +138,20 @@ void RemoveRead(const TermStore& terms, TermId id, int depth, int* parts, AsciiS
         for (char c : std::string_view("\\u0123456789abcdefABCDEFnrt/\"")) remove(c, c);
         [[fallthrough]];
       case TermKind::kBytes:
-        for (char c : t.text) remove(static_cast<uint8_t>(c), static_cast<uint8_t>(c));
+        for (char c : t.text()) remove(static_cast<uint8_t>(c), static_cast<uint8_t>(c));
         return;
       case TermKind::kByteClass:
         terms.byte_class(t.a).ForEachRange(remove);
         return;
       case TermKind::kSequence:
       case TermKind::kChoice:
-        for (TermId c : t.children.first(t.children.size() - 1)) {
+        for (TermId c : t.children().first(t.children().size() - 1)) {
           RemoveRead(terms, c, depth + 1, parts, bytes);
         }
-        id = t.children.back();
+        id = t.children().back();
         continue;
       case TermKind::kRepeat:
-        id = t.children[0];
+        id = t.children()[0];
         ++depth;
         continue;
       default:
@@ -177,14 +177,14 @@ uint64_t Longest(const TermStore& terms, TermId id, int depth, int* parts) {
     case TermKind::kEmpty:
       return 0;
     case TermKind::kBytes:
-      return t.text.size();
+      return t.text().size();
     case TermKind::kByteClass:
       return 1;
     case TermKind::kSequence:
-      for (TermId c : t.children) longest += Longest(terms, c, depth + 1, parts);
+      for (TermId c : t.children()) longest += Longest(terms, c, depth + 1, parts);
       return std::min(longest, kFar);
     case TermKind::kChoice:
-      for (TermId c : t.children) longest = std::max(longest, Longest(terms, c, depth + 1, parts));
+      for (TermId c : t.children()) longest = std::max(longest, Longest(terms, c, depth + 1, parts));
       return longest;
     default:
       return kFar;
@@ -193,8 +193,8 @@ uint64_t Longest(const TermStore& terms, TermId id, int depth, int* parts) {
 
 bool BeginsWithBackslash(const TermStore& terms, TermId id) {
   const Term& t = terms.term(id);
-  const Term& head = t.kind == TermKind::kSequence ? terms.term(t.children[0]) : t;
-  return head.kind == TermKind::kBytes && head.text[0] == '\\';
+  const Term& head = t.kind == TermKind::kSequence ? terms.term(t.children()[0]) : t;
+  return head.kind == TermKind::kBytes && head.text()[0] == '\\';
 }
 
 // Of a prefix of a text of `id` without a backslash: some text that completes it, of which each
@@ -211,11 +211,11 @@ bool Complete(const TermStore& terms, TermId id, int avoided, int depth, int* pa
       case TermKind::kBytes:
       case TermKind::kJsonText:
         if (WantsBackslash(t)) return false;
-        for (char c : t.text) {
+        for (char c : t.text()) {
           if (static_cast<uint8_t>(c) < 0x80) out->bytes.Add(static_cast<uint8_t>(c));
         }
         // Of a JSON text the character that was begun may have any spelling.
-        out->length += t.text.size() + (t.kind == TermKind::kJsonText ? kLongestEscape : 0);
+        out->length += t.text().size() + (t.kind == TermKind::kJsonText ? kLongestEscape : 0);
         return true;
       case TermKind::kByteClass: {
         const ByteSet& bytes = terms.byte_class(t.a);
@@ -229,13 +229,13 @@ bool Complete(const TermStore& terms, TermId id, int avoided, int depth, int* pa
         return true;
       }
       case TermKind::kSequence:
-        if (!Complete(terms, t.children[0], avoided, depth + 1, parts, out)) return false;
-        id = t.children[1];
+        if (!Complete(terms, t.children()[0], avoided, depth + 1, parts, out)) return false;
+        id = t.children()[1];
         continue;
       case TermKind::kChoice: {
         uint64_t longest = 0;
         bool any = false;
-        for (TermId c : t.children) {
+        for (TermId c : t.children()) {
           if (BeginsWithBackslash(terms, c)) {
             longest = std::max(longest, Longest(terms, c, depth + 1, parts));
             continue;
@@ -252,7 +252,7 @@ bool Complete(const TermStore& terms, TermId id, int avoided, int depth, int* pa
       }
       case TermKind::kRepeat: {
         Completion one;
-        if (!Complete(terms, t.children[0], avoided, depth + 1, parts, &one)) return false;
+        if (!Complete(terms, t.children()[0], avoided, depth + 1, parts, &one)) return false;
         out->bytes |= one.bytes;
         const auto rounds = static_cast<uint64_t>(std::max<int64_t>(t.a, 1));
         out->length += one.length > kFar / rounds ? kFar : one.length * rounds;
@@ -366,15 +366,15 @@ void MaskCache::ComplementWalk::Look(Pair* pair, ByteSet* inside) {
   if (!pair->inside) return;
   const Term& n = terms_.term(pair->narrow);
   const bool sequence = n.kind == TermKind::kSequence;
-  const Term& head = sequence ? terms_.term(n.children[0]) : n;
+  const Term& head = sequence ? terms_.term(n.children()[0]) : n;
   if (head.kind == TermKind::kBytes) *inside = ByteSet::All();
   if (head.kind != TermKind::kAnd) return;
   TermId included = TermStore::Nothing();
   absl::InlinedVector<TermId, 4> excluded;
-  for (TermId c : head.children) {
+  for (TermId c : head.children()) {
     const Term& part = terms_.term(c);
     if (part.kind == TermKind::kNot) {
-      excluded.push_back(part.children[0]);
+      excluded.push_back(part.children()[0]);
     } else if (included == TermStore::Nothing()) {
       included = c;
     } else {
@@ -385,7 +385,7 @@ void MaskCache::ComplementWalk::Look(Pair* pair, ByteSet* inside) {
   if (included == TermStore::Nothing()) return;
   *inside = ByteSet::All();
   if (sequence && terms_.term(included).nullable) {
-    for (const ByteEdge& e : terms_.Expand(n.children[1]).bytes) {
+    for (const ByteEdge& e : terms_.Expand(n.children()[1]).bytes) {
       *inside = *inside & ~ByteSet::Range(e.lo, e.hi);
     }
   }
@@ -427,7 +427,7 @@ bool MaskCache::ComplementWalk::IsPrefixFree(TermId x) {
 bool MaskCache::ComplementWalk::LeadsOut(TermId x, TermId excluded) {
   const Term& loop = terms_.term(excluded);
   if (loop.kind != TermKind::kRepeat || !IsPrefixFree(x)) return false;
-  const TermId y = loop.children[0];
+  const TermId y = loop.children()[0];
   std::lock_guard lock(terms_.mutex());
   const TermId only_y[] = {y, terms_.Not(x)}, only_x[] = {x, terms_.Not(y)};
   return terms_.And(only_y) == TermStore::Nothing() && terms_.And(only_x) != TermStore::Nothing();
@@ -439,11 +439,11 @@ void MaskCache::ComplementWalk::LookForOpen(Pair* pair, TermId included,
   const Term& loop = terms_.term(included);
   const Term& n = terms_.term(pair->narrow);
   if (loop.kind != TermKind::kRepeat || loop.b != kUnbounded || n.kind != TermKind::kSequence ||
-      terms_.term(n.children[1]).nullable) {
+      terms_.term(n.children()[1]).nullable) {
     return;
   }
   AsciiSet out;
-  for (const ByteEdge& e : terms_.Expand(loop.children[0]).bytes) {
+  for (const ByteEdge& e : terms_.Expand(loop.children()[0]).bytes) {
     for (int b = e.lo; b <= e.hi && b < 0x80; ++b) {
       if (e.to == TermStore::Empty()) out.Add(static_cast<uint8_t>(b));
     }
@@ -453,8 +453,8 @@ void MaskCache::ComplementWalk::LookForOpen(Pair* pair, TermId included,
     RemoveRead(terms_, c, 0, &parts, &out);
   }
   const bool leads_out = (out.low | out.high) != 0 ||
-                         (excluded.size() == 1 && LeadsOut(loop.children[0], excluded[0]));
-  for (const ByteEdge& e : terms_.Expand(n.children[1]).bytes) {
+                         (excluded.size() == 1 && LeadsOut(loop.children()[0], excluded[0]));
+  for (const ByteEdge& e : terms_.Expand(n.children()[1]).bytes) {
     if (e.hi >= 0x80) return;
     for (int b = e.lo; b <= e.hi; ++b) pair->ends.Add(static_cast<uint8_t>(b));
   }

@@ -35,8 +35,8 @@ std::optional<ValueState> Split(const TermStore& terms, TermId state) {
   ValueState split;
   bool nullable = true;  // what was read so far
   for (const Term* t = &terms.term(state); t->kind == TermKind::kSequence;
-       t = &terms.term(t->children[1])) {
-    const TermId element = t->children[0];
+       t = &terms.term(t->children()[1])) {
+    const TermId element = t->children()[0];
     const Term& head = terms.term(element);
     if (head.kind == TermKind::kCall || head.kind == TermKind::kChoice ||
         head.kind == TermKind::kWords) {
@@ -48,12 +48,12 @@ std::optional<ValueState> Split(const TermStore& terms, TermId state) {
       // A text of nothing leaves everything over, at which no mask of the value alone looks.
       if (nullable && head.nullable) return std::nullopt;
       split.value = element;
-      split.tail = t->children[1];
+      split.tail = t->children()[1];
       return split;
     }
-    const bool text = head.kind == TermKind::kBytes && head.text.size() <= kLongBefore;
+    const bool text = head.kind == TermKind::kBytes && head.text().size() <= kLongBefore;
     const bool loop = head.kind == TermKind::kRepeat && head.b == kUnbounded &&
-                      terms.term(head.children[0]).kind == TermKind::kByteClass;
+                      terms.term(head.children()[0]).kind == TermKind::kByteClass;
     if ((!text && !loop) || split.before.size() == kMostBefore) return std::nullopt;
     split.before.push_back(element);
     nullable &= head.nullable;

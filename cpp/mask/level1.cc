@@ -168,17 +168,17 @@ const Level1* MaskCache::FromLoop(TermId state, int64_t most, Slice* slice) {
 bool MaskCache::TakeSlice(TermId state, Draft* draft) {
   const Term& t = terms_.term(state);
   const bool sequence = t.kind == TermKind::kSequence;
-  const Term& head = sequence ? terms_.term(t.children[0]) : t;
+  const Term& head = sequence ? terms_.term(t.children()[0]) : t;
   if (head.kind == TermKind::kRepeat && head.b != kUnbounded) {
-    Slice* slice = SliceFor(head.children[0]);
+    Slice* slice = SliceFor(head.children()[0]);
     if (slice == nullptr) return false;
     if (head.b < slice->longest()) {
       // Tokens of more X than are left must be refused: nothing after the loop may read an X, and
       // the procedure may not end there.
-      const TermId rest = sequence ? t.children[1] : TermStore::Empty();
+      const TermId rest = sequence ? t.children()[1] : TermStore::Empty();
       if (terms_.term(rest).nullable || !terms_.Expand(rest).calls.empty()) return false;
       for (const ByteEdge& after : terms_.Expand(rest).bytes) {
-        for (const ByteEdge& e : terms_.Expand(head.children[0]).bytes) {
+        for (const ByteEdge& e : terms_.Expand(head.children()[0]).bytes) {
           if (after.lo <= e.hi && e.lo <= after.hi) return false;
         }
       }

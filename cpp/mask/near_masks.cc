@@ -199,7 +199,7 @@ const Level1* MaskCache::Narrowed(const Level1& wide, std::span<const TokenRun> 
 const Level1* MaskCache::FromAnyNumber(TermId state) {
   const Term& t = terms_.term(state);
   const bool sequence = t.kind == TermKind::kSequence;
-  const Term& head = sequence ? terms_.term(t.children[0]) : t;
+  const Term& head = sequence ? terms_.term(t.children()[0]) : t;
   if (head.kind != TermKind::kRepeat || head.a != 1 || head.b != kUnbounded || !head.regular) {
     return nullptr;
   }
@@ -207,8 +207,8 @@ const Level1* MaskCache::FromAnyNumber(TermId state) {
   TermId wider;
   {
     std::lock_guard lock(terms_.mutex());
-    wider = terms_.Repeat(head.children[0], 0, kUnbounded);
-    if (sequence) wider = terms_.Sequence(wider, t.children[1]);
+    wider = terms_.Repeat(head.children()[0], 0, kUnbounded);
+    if (sequence) wider = terms_.Sequence(wider, t.children()[1]);
   }
   return FromWider(state, wider, 0, kMostRefused);
 }

@@ -173,8 +173,8 @@ WalkLoop Regions::Of(TermStore& terms, TermId state) {
   // Where the region is that of the head alone, the rest is still to come.
   const Term& t = terms.term(state);
   const bool rest =
-      t.kind == TermKind::kSequence && terms.term(t.children[0]).kind == TermKind::kAnd;
-  loop.completion = completion + (rest ? terms.term(t.children[1]).min_length : 0);
+      t.kind == TermKind::kSequence && terms.term(t.children()[0]).kind == TermKind::kAnd;
+  loop.completion = completion + (rest ? terms.term(t.children()[1]).min_length : 0);
   loop.alphabet = region.alphabet;
   loop.alphabet.leads = head.more > 0 ? 0 : region.alphabet.leads;
   loop.looked = head.more > 0 ? ~uint64_t{0} : region.looked;

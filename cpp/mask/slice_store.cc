@@ -40,7 +40,7 @@ bool IsLarge(const TermStore& terms, TermId id) {
     if (parts == kMostParts) return true;
     const Term& t = terms.term(todo.back());
     todo.pop_back();
-    todo.insert(todo.end(), t.children.begin(), t.children.end());
+    todo.insert(todo.end(), t.children().begin(), t.children().end());
   }
   return false;
 }

@@ -65,7 +65,7 @@ bool MayLoop(const TermStore& terms, TermId state) {
     }
   };
   const Term& t = terms.term(state);
-  return t.kind == TermKind::kChoice ? std::ranges::any_of(t.children, loops) : loops(state);
+  return t.kind == TermKind::kChoice ? std::ranges::any_of(t.children(), loops) : loops(state);
 }
 
 // The ASCII characters by which `state` leads to itself.
@@ -111,10 +111,10 @@ void LookAtLooseLeads(TermStore& terms, WalkScratch* scratch, uint64_t leads, Wa
 WalkLoop CountedLoop(TermStore& terms, TermId state) {
   const Term& t = terms.term(state);
   const bool sequence = t.kind == TermKind::kSequence;
-  const Term& head = sequence ? terms.term(t.children[0]) : t;
+  const Term& head = sequence ? terms.term(t.children()[0]) : t;
   WalkLoop loop;
   if (head.kind == TermKind::kRepeat && head.b != kUnbounded) {
-    for (const ByteEdge& e : terms.Expand(head.children[0]).bytes) {
+    for (const ByteEdge& e : terms.Expand(head.children()[0]).bytes) {
       if (e.to == TermStore::Empty()) AddAscii(e, &loop.alphabet);
     }
     loop.looked = ~uint64_t{0};
@@ -161,12 +161,12 @@ std::span<const ByteRange> BytesAfter(uint8_t lead) {
 bool LiteralRun::Split(const TermStore& terms, TermId state) {
   const Term& t = terms.term(state);
   const bool sequence = t.kind == TermKind::kSequence;
-  const Term& head = sequence ? terms.term(t.children[0]) : t;
+  const Term& head = sequence ? terms.term(t.children()[0]) : t;
   if (head.kind != TermKind::kBytes && head.kind != TermKind::kJsonText) return false;
-  text = head.text;
+  text = head.text();
   json = head.kind == TermKind::kJsonText;
   read = 0;
-  tail = sequence ? t.children[1] : TermStore::Empty();
+  tail = sequence ? t.children()[1] : TermStore::Empty();
   return true;
 }
 
@@ -224,7 +224,7 @@ void StateWalker::Meet(TermId id, StatePlace* at) {
   const Term& t = terms_.term(id);
   at->escaping = t.nullable;
   at->completion = t.min_length;
-  const Term& head = t.kind == TermKind::kSequence ? terms_.term(t.children[0]) : t;
+  const Term& head = t.kind == TermKind::kSequence ? terms_.term(t.children()[0]) : t;
   at->text = head.kind == TermKind::kBytes || head.kind == TermKind::kJsonText;
 }
 

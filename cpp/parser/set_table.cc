@@ -117,7 +117,7 @@ SetId SetTable::Intern(std::span<const Item> kernel, bool accepting, bool escapi
   }
   if (kernel.size() == 1 && !s.captures) {
     const Term& t = terms_.term(kernel[0].term);
-    const Term& head = t.kind == TermKind::kSequence ? terms_.term(t.children[0]) : t;
+    const Term& head = t.kind == TermKind::kSequence ? terms_.term(t.children()[0]) : t;
     s.text = head.kind == TermKind::kBytes || head.kind == TermKind::kJsonText;
   }
   table_.Put(place, hash, id.value);

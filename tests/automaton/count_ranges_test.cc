@@ -47,9 +47,9 @@ TEST_F(CountRanges, OfOneThingBeforeOneRest) {
   EXPECT_EQ(Choice({Times(x, 2, 3), Times(x, 3, 9)}), Times(x, 2, 9));
   // Other things, or other rests.
   const TermId other = Sequence({Times(Class('a', 'e'), 3, 12), rest});
-  EXPECT_EQ(s_.term(Choice({times(3, 12), other})).children.size(), 2u);
+  EXPECT_EQ(s_.term(Choice({times(3, 12), other})).children().size(), 2u);
   const TermId elsewhere = Sequence({Times(x, 3, 12), Text("-y")});
-  EXPECT_EQ(s_.term(Choice({times(3, 12), elsewhere})).children.size(), 2u);
+  EXPECT_EQ(s_.term(Choice({times(3, 12), elsewhere})).children().size(), 2u);
   // Beside them others stay.
   const TermId some = Choice({times(1, 2), other, times(2, 3), elsewhere});
   EXPECT_EQ(some, Choice({other, elsewhere, times(1, 3)}));
@@ -63,7 +63,7 @@ TEST_F(CountRanges, OfSeveralRepeats) {
   EXPECT_EQ(Choice({times(0, 9, 2, 5), times(3, 4, 3, 3)}), times(0, 9, 2, 5));
   EXPECT_EQ(Choice({times(0, 9, 2, 5), times(0, 9, 4, 8)}), times(0, 9, 2, 8));
   // Both ranges would grow: of 10 and 8 there is no text in either.
-  EXPECT_EQ(s_.term(Choice({times(0, 9, 2, 5), times(3, 10, 4, 8)})).children.size(), 2u);
+  EXPECT_EQ(s_.term(Choice({times(0, 9, 2, 5), times(3, 10, 4, 8)})).children().size(), 2u);
   // What has grown takes in others.
   EXPECT_EQ(Choice({times(2, 4, 1, 1), times(0, 4, 3, 9), times(0, 1, 1, 2), times(2, 5, 2, 2),
                     times(2, 4, 2, 2), times(5, 5, 1, 1)})
@@ -128,7 +128,7 @@ TEST_F(CountRanges, RandomChoices) {
     const Term& t = s_.term(all);
     std::ranges::sort(alternatives);
     alternatives.erase(std::unique(alternatives.begin(), alternatives.end()), alternatives.end());
-    fewer += (t.kind == TermKind::kChoice ? t.children.size() : 1) < alternatives.size();
+    fewer += (t.kind == TermKind::kChoice ? t.children().size() : 1) < alternatives.size();
     for (const std::string& text : texts) {
       ASSERT_EQ(Matches(all, text), expected.contains(text)) << s_.ToString(all) << " " << text;
     }

@@ -525,7 +525,7 @@ TEST(Term, ManyAlternativesThatBeginAlike) {
   }
   // Another beginning, or none, leaves the choice as it is.
   objects.push_back(Bytes(&s, "v"));
-  EXPECT_EQ(s.term(s.Choice(objects)).children.size(), 41u);
+  EXPECT_EQ(s.term(s.Choice(objects)).children().size(), 41u);
   EXPECT_TRUE(Matches(&s, s.Choice(objects), "v"));
   // One of the rests may be everything, or nothing.
   objects.back() = s.Sequence(key, TermStore::All());

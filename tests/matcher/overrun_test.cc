@@ -60,7 +60,7 @@ CompilerOptions FewStates() {
 
 CompilerOptions FewBytes() {
   CompilerOptions options;
-  options.limits.max_mask_bytes = 100'000;
+  options.limits.max_mask_bytes = 50'000;
   return options;
 }
 
