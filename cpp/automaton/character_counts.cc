@@ -101,8 +101,8 @@ const Counts& TermStore::CharacterCounts(TermId id) {
         counts = OfBytes(moves);
         break;
       case TermKind::kSequence:
-        counts =
-            Then(*known(t.children()[0]), json_moves_.at(t.children()[0].value), *known(t.children()[1]));
+        counts = Then(*known(t.children()[0]), json_moves_.at(t.children()[0].value),
+                      *known(t.children()[1]));
         break;
       case TermKind::kChoice:
         counts = *known(t.children()[0]);

@@ -82,7 +82,8 @@ class Deriver {
         break;
       case TermKind::kSequence:
         if (const Term& head = s_.terms_[t_.children()[0].value]; head.kind == TermKind::kBytes) {
-          Add(head.text()[0], s_.Sequence(s_.Literal(head.text().substr(1), false), t_.children()[1]));
+          Add(head.text()[0],
+              s_.Sequence(s_.Literal(head.text().substr(1), false), t_.children()[1]));
           break;
         } else if (head.kind == TermKind::kJsonText) {
           JsonText(head.text(), t_.children()[1]);

@@ -279,8 +279,8 @@ std::optional<TermId> TermStore::WithoutComplements(TermId id) { return WithoutN
 std::optional<TermId> TermStore::WithoutNots(TermId id, bool endless) {
   const Term& whole = terms_[id.value];
   // What is excluded may come after the quote that begins a string.
-  const bool quoted =
-      whole.kind == TermKind::kSequence && terms_[whole.children()[0].value].kind == TermKind::kBytes;
+  const bool quoted = whole.kind == TermKind::kSequence &&
+                      terms_[whole.children()[0].value].kind == TermKind::kBytes;
   const Term& t = quoted ? terms_[whole.children()[1].value] : whole;
   const bool sequence = t.kind == TermKind::kSequence;
   const Term& head = sequence ? terms_[t.children()[0].value] : t;

@@ -107,13 +107,14 @@ inline const ByteEdge* FindEdge(std::span<const ByteEdge> edges, uint8_t byte) {
 struct alignas(64) Term {
   TermKind kind = TermKind::kNothing;
   bool nullable = false;
-  bool boolean = false;   // kAnd or kNot in it
-  bool counted = false;   // a repeat in it, outside kAnd and kNot, has a bound over kSmallCount
-  bool regular = true;    // no kCall and no kTokens in it
-  bool finite = true;     // its texts have a greatest length (false also where that is not seen)
-  bool ranged = false;    // it, a part of its sequence or an alternative repeats within bounds to join
-  uint8_t text_size = 0;  // of text()
-  uint32_t parts = 0;     // of children()
+  bool boolean = false;  // kAnd or kNot in it
+  bool counted = false;  // a repeat in it, outside kAnd and kNot, has a bound over kSmallCount
+  bool regular = true;   // no kCall and no kTokens in it
+  bool finite = true;    // its texts have a greatest length (false also where that is not seen)
+  bool ranged =
+      false;  // it, a part of its sequence or an alternative repeats within bounds to join
+  uint8_t text_size = 0;          // of text()
+  uint32_t parts = 0;             // of children()
   std::atomic<uint32_t> far = 0;  // FarTerm(), once known
   // kRepeat: bounds. kMultiple: remainder, and an index of multiple(). kCall: procedure.
   // kByteClass: an index of byte_class(). kTokens: an index of token_set(). kMembers: state, phase.
@@ -121,9 +122,9 @@ struct alignas(64) Term {
   // kSequence: the children once more, so that comparing two needs no look at them elsewhere.
   int64_t a = 0, b = 0;
   union {
-    TermId few[2] = {};    // the children, when they are no more than two
-    const TermId* many;    // else where they are
-    const char* letters;   // where text() is
+    TermId few[2] = {};   // the children, when they are no more than two
+    const TermId* many;   // else where they are
+    const char* letters;  // where text() is
   };
   // Length of the shortest text, in bytes; saturates at kMaxLength. Exact for all terms that a
   // locked call returned, save where deciding it went over Limits::max_regular_states.
@@ -132,9 +133,7 @@ struct alignas(64) Term {
   std::atomic<const void*> attachment = nullptr;  // the mask stage's level-1 mask of this state
 
   // Of kSequence, kChoice, kRepeat, kAnd and kNot.
-  std::span<const TermId> children() const {
-    return {parts <= std::size(few) ? few : many, parts};
-  }
+  std::span<const TermId> children() const { return {parts <= std::size(few) ? few : many, parts}; }
   // Of kBytes and kJsonText.
   std::string_view text() const { return {text_size == 0 ? nullptr : letters, text_size}; }
 };

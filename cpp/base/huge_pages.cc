@@ -133,7 +133,8 @@ void* AllocateTable(size_t size, bool from_reserve) {
   if (size >= kHugePage) return AllocatePages(size, from_reserve);
 #endif
   (void)from_reserve;
-  void* const memory = std::aligned_alloc(kTableAlign, (size + kTableAlign - 1) & ~(kTableAlign - 1));
+  void* const memory =
+      std::aligned_alloc(kTableAlign, (size + kTableAlign - 1) & ~(kTableAlign - 1));
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }

@@ -2,8 +2,8 @@
 // grants them, so that finding an address costs no walk of the page tables.
 //
 // Where large pages are granted on request (Linux: transparent_hugepage `madvise`, the default of
-// most distributions, or `always`) these are asked for; elsewhere this is the heap's. What is smaller
-// than such a page gains nothing and is the heap's.
+// most distributions, or `always`) these are asked for; elsewhere this is the heap's. What is
+// smaller than such a page gains nothing and is the heap's.
 //
 // The first touch of a large page clears it, 0.1 to 0.3 ms, and on a virtual machine whose host has
 // yet to find the memory 5 to 10 ms: too long for one mask. So the process keeps a reserve of large

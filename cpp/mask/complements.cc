@@ -184,7 +184,8 @@ uint64_t Longest(const TermStore& terms, TermId id, int depth, int* parts) {
       for (TermId c : t.children()) longest += Longest(terms, c, depth + 1, parts);
       return std::min(longest, kFar);
     case TermKind::kChoice:
-      for (TermId c : t.children()) longest = std::max(longest, Longest(terms, c, depth + 1, parts));
+      for (TermId c : t.children())
+        longest = std::max(longest, Longest(terms, c, depth + 1, parts));
       return longest;
     default:
       return kFar;
