@@ -103,7 +103,7 @@ inline const ByteEdge* FindEdge(std::span<const ByteEdge> edges, uint8_t byte) {
   return nullptr;
 }
 
-// One line of the cache: a mask looks at hundreds, most of them not looked at for long.
+// One line of the cache: a new mask looks at hundreds of them, here and there.
 struct alignas(64) Term {
   TermKind kind = TermKind::kNothing;
   bool nullable = false;
@@ -111,9 +111,10 @@ struct alignas(64) Term {
   bool counted = false;  // a repeat in it, outside kAnd and kNot, has a bound over kSmallCount
   bool regular = true;   // no kCall and no kTokens in it
   bool finite = true;    // its texts have a greatest length (false also where that is not seen)
-  bool ranged =
-      false;  // it, a part of its sequence or an alternative repeats within bounds to join
-  uint8_t text_size = 0;          // of text()
+  // The term, a part of its sequence or an alternative repeats within bounds that are worth joining
+  // with others (count_ranges.cc).
+  bool ranged = false;
+  uint8_t text_size = 0;          // of text(): TermStore::kMaxLiteral at most
   uint32_t parts = 0;             // of children()
   std::atomic<uint32_t> far = 0;  // FarTerm(), once known
   // kRepeat: bounds. kMultiple: remainder, and an index of multiple(). kCall: procedure.

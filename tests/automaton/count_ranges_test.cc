@@ -55,6 +55,23 @@ TEST_F(CountRanges, OfOneThingBeforeOneRest) {
   EXPECT_EQ(some, Choice({other, elsewhere, times(1, 3)}));
 }
 
+// What joining would save no states is not gone through, unless something beside it is.
+TEST_F(CountRanges, FewRoundsAreLeft) {
+  const TermId x = Class('a', 'f'), rest = Text("-z");
+  auto times = [&](int64_t least, int64_t most) { return Sequence({Times(x, least, most), rest}); };
+  const TermId optional = times(0, 1), once = Sequence({x, rest}), more = times(1, kUnbounded);
+  for (TermId part : {optional, once, more, times(4, 4)}) EXPECT_FALSE(s_.term(part).ranged);
+  EXPECT_EQ(s_.term(Choice({once, optional})).children().size(), 2u);
+  for (TermId part : {times(0, 2), times(2, kUnbounded), times(5, 5)}) {
+    EXPECT_TRUE(s_.term(part).ranged);
+    EXPECT_TRUE(s_.term(Sequence({Text("y"), part})).ranged);
+    EXPECT_TRUE(s_.term(Choice({Text("y"), part})).ranged);
+    // Not yet: behind what comes first there are alternatives, of which one is.
+    EXPECT_FALSE(s_.term(Sequence({Text("x"), Choice({Text("y"), part})})).ranged);
+  }
+  EXPECT_EQ(Choice({optional, times(1, 2)}), times(0, 2));
+}
+
 TEST_F(CountRanges, OfSeveralRepeats) {
   const TermId x = Class('a', 'f'), y = Class('0', '9');
   auto times = [&](int64_t a, int64_t b, int64_t c, int64_t d) {

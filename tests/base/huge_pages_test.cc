@@ -67,6 +67,14 @@ TEST(HugePages, LargeTablesAreAligned) {
 }
 
 // What was freed is handed out again, and only once.
+TEST(HugePages, SmallTablesAreAligned) {
+  for (size_t size : {1, 63, 64, 65, 4097, 1 << 20}) {
+    void* const table = AllocateTable(size);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(table) % kTableAlign, 0u) << size;
+    FreeTable(table, size);
+  }
+}
+
 TEST(HugePages, TheReserveIsUsedAgain) {
   ReserveTables(kReserved);
   std::set<void*> first;
