@@ -210,8 +210,9 @@ TermId TermStore::Intern(const Key& key) {
   slots[slot] = uint64_t{hash} << 32 | id;
   ++shard.used;
 
-  auto child = [&](size_t i) -> const Term& { return terms_[t.children()[i].value]; };
-  for (TermId c : t.children()) {
+  const std::span<const TermId> children = t.children();
+  auto child = [&](size_t i) -> const Term& { return terms_[children[i].value]; };
+  for (TermId c : children) {
     t.boolean |= terms_[c.value].boolean;
     t.counted |= terms_[c.value].counted;
     t.finite &= terms_[c.value].finite;
@@ -246,7 +247,7 @@ TermId TermStore::Intern(const Key& key) {
       break;
     case TermKind::kChoice:
       t.min_length = kMaxLength;
-      for (size_t i = 0; i < t.children().size(); ++i) {
+      for (size_t i = 0; i < children.size(); ++i) {
         t.ranged |= child(i).ranged;
         t.nullable |= child(i).nullable;
         t.min_length = std::min(t.min_length, child(i).min_length);
@@ -272,7 +273,7 @@ TermId TermStore::Intern(const Key& key) {
       t.counted = false;
       t.nullable = true;
       t.finite = false;
-      for (size_t i = 0; i < t.children().size(); ++i) {
+      for (size_t i = 0; i < children.size(); ++i) {
         t.finite |= child(i).finite;
         t.nullable &= child(i).nullable;
         t.min_length = std::max(t.min_length, child(i).min_length);  // a lower bound, until checked

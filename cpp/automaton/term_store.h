@@ -103,8 +103,8 @@ inline const ByteEdge* FindEdge(std::span<const ByteEdge> edges, uint8_t byte) {
   return nullptr;
 }
 
-// One line of the cache: a new mask looks at hundreds of them, here and there.
-struct alignas(64) Term {
+// One line of the cache (kTableAlign): a new mask looks at hundreds of them, here and there.
+struct alignas(kTableAlign) Term {
   TermKind kind = TermKind::kNothing;
   bool nullable = false;
   bool boolean = false;  // kAnd or kNot in it
@@ -120,7 +120,7 @@ struct alignas(64) Term {
   // kRepeat: bounds. kMultiple: remainder, and an index of multiple(). kCall: procedure.
   // kByteClass: an index of byte_class(). kTokens: an index of token_set(). kMembers: state, phase.
   // kWords: see WordTable.
-  // kSequence: the children once more, so that comparing two needs no look at them elsewhere.
+  // kSequence: the children once more, as terms are compared by these first.
   int64_t a = 0, b = 0;
   union {
     TermId few[2] = {};   // the children, when they are no more than two
@@ -138,7 +138,7 @@ struct alignas(64) Term {
   // Of kBytes and kJsonText.
   std::string_view text() const { return {text_size == 0 ? nullptr : letters, text_size}; }
 };
-static_assert(sizeof(Term) == 64);
+static_assert(sizeof(Term) == kTableAlign);
 
 // A rule as states call it.
 struct Proc {

@@ -28,6 +28,7 @@ class BumpArena {
   template <class T>
   T* Allocate(size_t n) {
     static_assert(std::is_trivially_destructible_v<T>);
+    static_assert(alignof(T) <= alignof(std::max_align_t));  // as far as blocks are aligned
     return static_cast<T*>(AllocateBytes(n * sizeof(T), alignof(T)));
   }
   template <class T>
@@ -69,6 +70,7 @@ class BumpArena {
 template <class T, int kLogFirst = 10>
 class StableVector {
  public:
+  static_assert(alignof(T) <= kTableAlign);
   StableVector() = default;
   StableVector(const StableVector&) = delete;
   StableVector& operator=(const StableVector&) = delete;
