@@ -26,14 +26,15 @@ TermId TermStore::AfterByte(TermId id, uint8_t byte) { return AfterByte(id, byte
 
 // Where `byte` is the first character of the text as it is, and that has no shorter spelling; or
 // nullopt where the edges tell.
-std::optional<TermId> TermStore::AfterText(const Term& text, uint8_t byte, TermId rest) {
-  const auto first = static_cast<uint8_t>(text.text()[0]);
-  if (text.kind == TermKind::kJsonText) {
+std::optional<TermId> TermStore::AfterText(TermId text, uint8_t byte, TermId rest) {
+  const Term& t = terms_[text.value];
+  const auto first = static_cast<uint8_t>(t.text()[0]);
+  if (t.kind == TermKind::kJsonText) {
     if (first >= 0x80 || first < 0x20 || byte == '\\') return std::nullopt;
     if (first == '"' || first == '\\') return std::nullopt;
   }
   if (byte != first) return Nothing();
-  return Sequence(Literal(text.text().substr(1), text.kind == TermKind::kJsonText), rest);
+  return Sequence(Tail(text), rest);
 }
 
 TermId TermStore::AfterByte(TermId id, uint8_t byte, int depth) {
@@ -58,13 +59,13 @@ TermId TermStore::AfterByte(TermId id, uint8_t byte, int depth) {
   switch (t.kind) {
     case TermKind::kBytes:
     case TermKind::kJsonText:
-      if (const auto to = AfterText(t, byte, Empty())) return *to;
+      if (const auto to = AfterText(id, byte, Empty())) return *to;
       return by_edges();
     case TermKind::kSequence: {
       const TermId rest = t.few[1];
       const Term& head = terms_[t.few[0].value];
       if (head.kind == TermKind::kBytes || head.kind == TermKind::kJsonText) {
-        if (const auto to = AfterText(head, byte, rest)) return *to;
+        if (const auto to = AfterText(t.few[0], byte, rest)) return *to;
         return by_edges();
       }
       absl::InlinedVector<TermId, 8> targets;
@@ -88,9 +89,8 @@ TermId TermStore::AfterByte(TermId id, uint8_t byte, int depth) {
     case TermKind::kChoice: {
       absl::InlinedVector<TermId, 8> texts, targets;  // of those that begin with ASCII texts
       for (TermId c : t.children()) {
-        if (const Term* text = AsciiHead(c)) {
-          const Term& part = terms_[c.value];
-          const auto to = AfterText(*text, byte, &part == text ? Empty() : part.few[1]);
+        if (const auto text = AsciiHead(c)) {
+          const auto to = AfterText(*text, byte, *text == c ? Empty() : terms_[c.value].few[1]);
           if (!to.has_value()) return by_edges();
           add(*to, &texts);
         } else {

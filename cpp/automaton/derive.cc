@@ -69,10 +69,10 @@ class Deriver {
       case TermKind::kAll:
         break;
       case TermKind::kBytes:
-        Add(t_.text()[0], s_.Literal(t_.text().substr(1), false));
+        Add(t_.text()[0], s_.Tail(id_));
         break;
       case TermKind::kJsonText:
-        JsonText(t_.text(), s_.Empty());
+        JsonText(id_, s_.Empty());
         ReadAscii();
         Determinise();
         break;
@@ -82,11 +82,10 @@ class Deriver {
         break;
       case TermKind::kSequence:
         if (const Term& head = s_.terms_[t_.children()[0].value]; head.kind == TermKind::kBytes) {
-          Add(head.text()[0],
-              s_.Sequence(s_.Literal(head.text().substr(1), false), t_.children()[1]));
+          Add(head.text()[0], s_.Sequence(s_.Tail(t_.children()[0]), t_.children()[1]));
           break;
         } else if (head.kind == TermKind::kJsonText) {
-          JsonText(head.text(), t_.children()[1]);
+          JsonText(t_.children()[0], t_.children()[1]);
           ReadAscii();
           Determinise();
           break;
@@ -100,9 +99,8 @@ class Deriver {
         break;
       case TermKind::kChoice:
         for (TermId c : t_.children()) {
-          if (const Term* head = s_.AsciiHead(c)) {
-            const Term& t = s_.terms_[c.value];
-            JsonText(head->text(), &t == head ? s_.Empty() : t.children()[1]);
+          if (const auto head = s_.AsciiHead(c)) {
+            JsonText(*head, *head == c ? s_.Empty() : s_.terms_[c.value].children()[1]);
             continue;
           }
           Append(c, s_.Empty());
@@ -156,9 +154,11 @@ class Deriver {
 
   // The first character of a decoded text, raw or escaped, then the rest of it, then `after`. ASCII
   // is left to ReadAscii().
-  void JsonText(std::string_view text, TermId after) {
+  void JsonText(TermId id, TermId after) {
+    const std::string_view text = s_.terms_[id.value].text();
     const DecodedChar c = DecodeUtf8(text, 0).value_or(DecodedChar{0, 1});
-    after = s_.Sequence(s_.Literal(text.substr(static_cast<size_t>(c.length)), true), after);
+    const auto length = static_cast<size_t>(c.length);
+    after = s_.Sequence(length == 1 ? s_.Tail(id) : s_.Literal(text.substr(length), true), after);
     if (c.code_point < 0x80) {
       ascii_.push_back({static_cast<uint8_t>(c.code_point), after});
       return;
@@ -393,11 +393,13 @@ class Deriver {
   const Expansion* same_ = nullptr;  // the result, where there is such a one already
 };
 
-const Term* TermStore::AsciiHead(TermId id) const {
-  const Term* t = &terms_[id.value];
-  if (t->kind == TermKind::kSequence) t = &terms_[t->children()[0].value];
-  const bool ascii = t->kind == TermKind::kJsonText && static_cast<uint8_t>(t->text()[0]) < 0x80;
-  return ascii ? t : nullptr;
+std::optional<TermId> TermStore::AsciiHead(TermId id) const {
+  if (terms_[id.value].kind == TermKind::kSequence) id = terms_[id.value].children()[0];
+  const Term& t = terms_[id.value];
+  if (t.kind != TermKind::kJsonText || static_cast<uint8_t>(t.text()[0]) >= 0x80) {
+    return std::nullopt;
+  }
+  return id;
 }
 
 const Expansion* TermStore::Derive(TermId id, bool raw) { return Deriver(*this, id, raw).Run(); }
@@ -428,7 +430,7 @@ const Expansion& TermStore::ExpandLocked(TermId id) {
       if (head.nullable) need(t.children()[1]);
     } else {
       for (TermId part : t.children()) {
-        if (t.kind != TermKind::kChoice || AsciiHead(part) == nullptr) need(part);
+        if (t.kind != TermKind::kChoice || !AsciiHead(part).has_value()) need(part);
       }
     }
     if (todo.size() > before) continue;

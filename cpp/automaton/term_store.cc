@@ -46,9 +46,6 @@ bool WorthJoining(int64_t least, int64_t most) {
 // so that a few bytes later the whole leans to the right.
 constexpr size_t kMaxRelinked = 16;
 
-// Terms whose places in the table are asked for ahead.
-constexpr size_t kMostExpected = 64;
-
 uint64_t Saturate(uint64_t n) { return std::min(n, kMaxLength); }
 
 uint64_t Mix(uint64_t h, uint64_t v) {
@@ -144,10 +141,18 @@ struct TermStore::Key {
     if (!text.empty()) h = HashBytes(h, text);
     return static_cast<uint32_t>(h ^ (h >> 32));
   }
+  // The newest of the children: when the term can have been made at the earliest.
+  uint32_t Newest() const {
+    if (kind == TermKind::kSequence) return static_cast<uint32_t>(std::max(a, b));
+    if (children.empty()) return IdTable::kTimeless;
+    return std::ranges::max(children).value;
+  }
   bool Equals(const Term& t) const {
-    if (t.kind != kind || t.a != a || t.b != b) return false;
+    if (t.kind != kind) return false;
+    if (!text.empty()) return t.text() == text;
+    if (t.a != a || t.b != b) return false;
     if (kind == TermKind::kSequence) return true;  // a and b are its children
-    return t.text() == text && std::ranges::equal(t.children(), children);
+    return std::ranges::equal(t.children(), children);
   }
 };
 
@@ -182,15 +187,10 @@ TermStore::~TermStore() = default;
 
 TermId TermStore::Intern(const Key& key) {
   const uint32_t hash = key.Hash();
-  TermTable::Shard& shard = table_.ShardFor(hash);
-  uint64_t* const slots = shard.slots;
-  const size_t mask = shard.size - 1;
-  size_t slot = hash & mask;
-  for (; slots[slot] != 0; slot = (slot + 1) & mask) {
-    if (slots[slot] >> 32 != hash) continue;
-    const auto id = static_cast<uint32_t>(slots[slot]);
-    if (key.Equals(terms_[id])) return TermId(id);
-  }
+  IdTable::Place place;
+  const auto known = table_.Find(
+      key.Newest(), hash, [&](uint32_t id) { return key.Equals(terms_[id]); }, &place);
+  if (known.has_value()) return TermId(*known);
   if (state_bytes() > most_bytes_ && !building_) [[unlikely]]
     NoteOverrun(Overrun::kBytes);
   const auto id = static_cast<uint32_t>(terms_.size());
@@ -207,8 +207,7 @@ TermId TermStore::Intern(const Key& key) {
   }
   t.a = key.a;
   t.b = key.b;
-  slots[slot] = uint64_t{hash} << 32 | id;
-  ++shard.used;
+  table_.Put(place, hash, id);
 
   const std::span<const TermId> children = t.children();
   auto child = [&](size_t i) -> const Term& { return terms_[children[i].value]; };
@@ -323,6 +322,12 @@ TermId TermStore::Literal(std::string_view bytes, bool json) {
   return result;
 }
 
+TermId TermStore::Tail(TermId text) {
+  Term& t = terms_[text.value];
+  if (t.b == 0) t.b = Literal(t.text().substr(1), t.kind == TermKind::kJsonText).value;
+  return TermId(static_cast<uint32_t>(t.b));
+}
+
 TermId TermStore::ByteClass(const ByteSet& bytes) {
   if (bytes.empty()) return Nothing();
   auto [it, added] =
@@ -333,16 +338,6 @@ TermId TermStore::ByteClass(const ByteSet& bytes) {
 
 TermId TermStore::Sequence(std::span<const TermId> parts) {
   if (parts.empty()) return Empty();
-  if (parts.size() > 2) {
-    // Where the sequence is new, each part before the last two makes one term more: their places in
-    // the table are asked for ahead.
-    auto rest = static_cast<uint32_t>(terms_.size());
-    const size_t first = parts.size() - std::min(parts.size(), kMostExpected);
-    for (size_t i = parts.size() - 2; i-- > first; ++rest) {
-      const Key key{.kind = TermKind::kSequence, .a = parts[i].value, .b = rest};
-      table_.Prefetch(key.Hash());
-    }
-  }
   TermId result = parts.back();
   for (size_t i = parts.size() - 1; i-- > 0;) result = Sequence(parts[i], result);
   return result;

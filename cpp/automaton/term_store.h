@@ -31,8 +31,8 @@
 #include <vector>
 
 #include "automaton/json_places.h"
-#include "automaton/term_table.h"
 #include "base/arena.h"
+#include "base/id_table.h"
 #include "base/byte_set.h"
 #include "base/code_point_set.h"
 #include "base/ids.h"
@@ -121,6 +121,7 @@ struct alignas(kTableAlign) Term {
   // kByteClass: an index of byte_class(). kTokens: an index of token_set(). kMembers: state, phase.
   // kWords: see WordTable.
   // kSequence: the children once more, as terms are compared by these first.
+  // kBytes, kJsonText: b is TermStore::Tail(), once known.
   int64_t a = 0, b = 0;
   union {
     TermId few[2] = {};   // the children, when they are no more than two
@@ -426,7 +427,9 @@ class TermStore {
   void AskWithoutCounts(TermId boolean);
   TermId Unbounded(TermId part, int64_t* bound);
   TermId AfterByte(TermId id, uint8_t byte, int depth);
-  std::optional<TermId> AfterText(const Term& text, uint8_t byte, TermId rest);
+  std::optional<TermId> AfterText(TermId text, uint8_t byte, TermId rest);
+  // What is left of a text after its first byte, which is a character of its own.
+  TermId Tail(TermId text);
   const Expansion* Derive(TermId id, bool raw);
   const Expansion* RawExpansion(TermId id);
   TermId HexTerm(std::span<const std::pair<uint32_t, uint32_t>> ranges, int digits);
@@ -449,8 +452,8 @@ class TermStore {
   TermId WithoutBounds(TermId id, int64_t least, bool rest, int depth, int64_t* bound);
   bool Includes(TermId whole, TermId part);
   bool AddTexts(TermId id, std::vector<std::string>* texts) const;
-  // The text of a JSON string that `id` begins with, where its first character is ASCII, or null.
-  const Term* AsciiHead(TermId id) const;
+  // The text of a JSON string that `id` begins with, where its first character is ASCII.
+  std::optional<TermId> AsciiHead(TermId id) const;
 
   // Read at the end of every call of a matcher: beside what does not change.
   std::atomic<Overrun> overrun_ = Overrun::kNone;
@@ -465,7 +468,7 @@ class TermStore {
   std::vector<std::unique_ptr<TokenSet>> token_set_storage_;
   StableVector<TokenSet*, 6> token_sets_;
   size_t token_set_bytes_ = 0;
-  TermTable table_;
+  IdTable table_;
   absl::flat_hash_map<ByteSet, uint32_t> byte_class_ids_;
   absl::flat_hash_map<std::pair<uint64_t, uint32_t>, uint32_t> multiple_ids_;
   absl::flat_hash_map<std::pair<bool, std::vector<TokenId>>, uint32_t> token_set_ids_;

@@ -84,7 +84,7 @@ class UniqueItems {
 
 }  // namespace
 
-SetTable::SetTable(TermStore* terms) : terms_(*terms), captures_(terms), table_(1 << 11) {
+SetTable::SetTable(TermStore* terms) : terms_(*terms), captures_(terms) {
   sets_.Append();  // 0: dead
   rets_.Append();  // kBottom
   rets_.Append();  // kUnknown
@@ -92,9 +92,12 @@ SetTable::SetTable(TermStore* terms) : terms_(*terms), captures_(terms), table_(
 
 SetId SetTable::Intern(std::span<const Item> kernel, bool accepting, bool escaping) {
   const uint32_t hash = HashKernel(kernel);
-  size_t place = 0;
+  uint32_t time = 0;
+  for (const Item& i : kernel) time = std::max({time, i.term.value, rets_[i.ret.value].time});
+  IdTable::Place place;
   const auto known = table_.Find(
-      hash, [&](uint32_t id) { return std::ranges::equal(sets_[id].kernel, kernel); }, &place);
+      time, hash, [&](uint32_t id) { return std::ranges::equal(sets_[id].kernel, kernel); },
+      &place);
   if (known.has_value()) return SetId(*known);
   const SetId id(static_cast<uint32_t>(sets_.size()));
   Set& s = sets_.Append();
@@ -131,7 +134,7 @@ RetId SetTable::Resolve(RetId ret, SetId self) {
   if (auto it = ret_ids_.find(key); it != ret_ids_.end()) return it->second;
   if (!terms_.has_captures()) return NamePlace(self, proc);
   const RetId next(static_cast<uint32_t>(rets_.size()));
-  rets_.Append() = {self, proc, 0, next};
+  rets_.Append() = {self, proc, 0, next, Now()};
   return ret_ids_[key] = next;
 }
 
@@ -141,7 +144,7 @@ RetId SetTable::WithCapture(RetId plain, uint32_t capture) {
                                                RetId(static_cast<uint32_t>(rets_.size())));
   if (added) {
     const Ret entry = rets_[plain.value];
-    rets_.Append() = {entry.set, entry.proc, capture, plain};
+    rets_.Append() = {entry.set, entry.proc, capture, plain, Now()};
   }
   return it->second;
 }
@@ -490,7 +493,7 @@ uint64_t SetTable::ShortestCompletion(SetId id) {
 }
 
 size_t SetTable::memory_bytes() const {
-  return memory_.bytes() + sets_.bytes() + rets_.bytes() + table_.memory_bytes() +
+  return memory_.bytes() + sets_.bytes() + rets_.bytes() + table_.bytes() +
          captures_.memory_bytes() +
          (captured_ids_.size() + contexts_.size() + viable_.size()) * 24 +
          (ret_ids_.size() + returned_.size() + rests_.size() + single_place_ids_.size()) * 24 +

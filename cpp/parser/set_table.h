@@ -26,7 +26,7 @@
 
 #include "automaton/term_store.h"
 #include "base/arena.h"
-#include "base/hash_slots.h"
+#include "base/id_table.h"
 #include "base/ids.h"
 #include "parser/captures.h"
 
@@ -182,8 +182,11 @@ class SetTable {
     ProcId proc;
     uint32_t capture = CaptureTable::kNone;  // that the item is in
     RetId plain;                             // the same without a capture
+    uint32_t time = 0;                       // how many terms there were when it was made
   };
 
+  // Of a return that is made now.
+  uint32_t Now() const { return static_cast<uint32_t>(terms_.size()); }
   SetId StepFirst(SetId set, uint8_t byte);
   SetId StepSlow(SetId set, uint8_t byte);
   SetId StepSlowLocked(SetId set, uint8_t byte);
@@ -239,7 +242,7 @@ class SetTable {
   absl::flat_hash_map<uint64_t, RetId> captured_ids_;  // by (plain return, capture)
   absl::flat_hash_map<uint32_t, uint32_t> contexts_;   // captures by plain return
   absl::flat_hash_map<uint32_t, bool> viable_;         // by set, where it was in question
-  HashSlots table_;                                    // sets
+  IdTable table_;                                      // sets
   absl::flat_hash_map<uint64_t, RetId> ret_ids_;       // by (set, procedure)
   absl::flat_hash_map<PlaceKey, RetId> place_ids_;
   absl::flat_hash_map<uint64_t, RetId> single_place_ids_;  // of one waiting item
