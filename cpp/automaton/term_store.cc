@@ -188,8 +188,8 @@ TermStore::~TermStore() = default;
 TermId TermStore::Intern(const Key& key) {
   const uint32_t hash = key.Hash();
   IdTable::Place place;
-  const auto known = table_.Find(
-      key.Newest(), hash, [&](uint32_t id) { return key.Equals(terms_[id]); }, &place);
+  const auto known =
+      table_.Find(key.Newest(), hash, [&](uint32_t id) { return key.Equals(terms_[id]); }, &place);
   if (known.has_value()) return TermId(*known);
   if (state_bytes() > most_bytes_ && !building_) [[unlikely]]
     NoteOverrun(Overrun::kBytes);

@@ -32,9 +32,9 @@
 
 #include "automaton/json_places.h"
 #include "base/arena.h"
-#include "base/id_table.h"
 #include "base/byte_set.h"
 #include "base/code_point_set.h"
+#include "base/id_table.h"
 #include "base/ids.h"
 #include "base/status.h"
 #include "grammar/ast.h"

@@ -1,20 +1,20 @@
 // Near lines, and where the shards lie.
 //
-// A look into a large table by hash alone is at memory that is in no cache, and most are for what is
-// new, so that nothing but the look itself brings it there. What is new is mostly made of something
-// that has just been made. So ids go first into lines of the cache that belong to a stretch of time:
-// whoever makes things one after another finds the same few lines, and a line with a free slot tells
-// that the rest need not be asked. What finds its line full, or has no time, is in the rest: open
-// addressing, in shards by a hash's highest bits, as one table of a million ids takes milliseconds
-// to grow. Of the states of real schemas four fifths are made of one of the last 64, and the first
-// look, in no cache, was a seventh of the time of compiling and of masks.
+// A look into a large table by hash alone is at memory that is in no cache, and most are for what
+// is new, so that nothing but the look itself brings it there. What is new is mostly made of
+// something that has just been made. So ids go first into lines of the cache that belong to a
+// stretch of time: whoever makes things one after another finds the same few lines, and a line with
+// a free slot tells that the rest need not be asked. What finds its line full, or has no time, is
+// in the rest: open addressing, in shards by a hash's highest bits, as one table of a million ids
+// takes milliseconds to grow. Of the states of real schemas four fifths are made of one of the last
+// 64, and the first look, in no cache, was a seventh of the time of compiling and of masks.
 //
-// The rest is read all over, so that the way through the page tables counts, unless pages are large.
-// A shard alone is too small for a large page, so all shards of one size lie in one block, each at
-// its index. A shard that doubles moves to the block of the next size, and the last one to leave a
-// block frees it; as shards double one after another, hardly more than two blocks are there at a
-// time. Shards that are as large as such a page have memory of their own. What no shard has come to
-// is never touched.
+// The rest is read all over, so that the way through the page tables counts, unless pages are
+// large. A shard alone is too small for a large page, so all shards of one size lie in one block,
+// each at its index. A shard that doubles moves to the block of the next size, and the last one to
+// leave a block frees it; as shards double one after another, hardly more than two blocks are there
+// at a time. Shards that are as large as such a page have memory of their own. What no shard has
+// come to is never touched.
 //
 // Cost: moving an entry 2 ns. Tests: tests/base/id_table_test.cc.
 #include "base/id_table.h"

@@ -19,8 +19,8 @@ std::optional<uint32_t> Find(IdTable* table, uint32_t time, uint32_t hash, uint3
 
 void Put(IdTable* table, uint32_t time, uint32_t hash, uint32_t id) {
   IdTable::Place place;
-  ASSERT_EQ(table->Find(time, hash, [&](uint32_t other) { return other == id; }, &place),
-            std::nullopt);
+  ASSERT_EQ(
+      table->Find(time, hash, [&](uint32_t other) { return other == id; }, &place), std::nullopt);
   table->Put(place, hash, id);
 }
 
