@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "base/arena.h"
 #include "base/huge_pages.h"
@@ -68,7 +69,9 @@ class IdTable {
     if (place.shard != kNear) ++shards_[place.shard].used;
   }
 
-  size_t bytes() const { return bytes_ + lines_.bytes(); }
+  size_t bytes() const {
+    return bytes_ + lines_.bytes() + lines_of_.capacity() * sizeof(lines_of_[0]);
+  }
 
  private:
   // A slot is hash << 32 | id, 0 is free.
@@ -87,16 +90,22 @@ class IdTable {
     uint64_t* block = nullptr;
     size_t users = 0;
   };
-  // Of so many times in a row the ids are in so many lines of the cache, as long as they have room.
+  // The ids of so many times in a row are in so many lines of the cache, as long as these have
+  // room.
   static constexpr size_t kTimes = 64, kLines = 16, kLine = kTableAlign / sizeof(uint64_t);
   struct alignas(kTableAlign) Line {
     uint64_t slots[kLine] = {};
   };
 
   uint64_t* LineFor(uint32_t time, uint32_t hash) {
-    const size_t line = time / kTimes * kLines + (hash ^ hash >> 12) % kLines;
-    while (line >= lines_.size()) lines_.Append();
-    return lines_[line].slots;
+    const size_t stretch = time / kTimes;
+    if (stretch >= lines_of_.size()) lines_of_.resize(stretch + 1);
+    uint32_t& first = lines_of_[stretch];
+    if (first == 0) {
+      first = static_cast<uint32_t>(lines_.size()) + 1;
+      for (size_t i = 0; i < kLines; ++i) lines_.Append();
+    }
+    return lines_[first - 1 + (hash ^ hash >> 12) % kLines].slots;
   }
   Shard& ShardWithRoom(uint32_t index) {
     Shard& shard = shards_[index];
@@ -110,6 +119,7 @@ class IdTable {
   void Grow(uint32_t index);
 
   StableVector<Line, 6> lines_;
+  std::vector<uint32_t> lines_of_;  // by stretch of kTimes: 1 + its first line, or 0
   std::array<Shard, kShards> shards_;
   std::array<Level, kLevels> levels_;
   size_t bytes_ = 0;  // of all shards
