@@ -195,31 +195,45 @@ TermId TermStore::Intern(const Key& key) {
     NoteOverrun(Overrun::kBytes);
   const auto id = static_cast<uint32_t>(terms_.size());
   Term& t = terms_.Append();
+  table_.Put(place, hash, id);
   t.kind = key.kind;
   t.parts = static_cast<uint32_t>(key.children.size());
-  t.text_size = static_cast<uint8_t>(key.text.size());
+  t.a = key.a;
+  t.b = key.b;
+  auto take = [&t](const Term& part) {
+    t.boolean |= part.boolean;
+    t.counted |= part.counted;
+    t.finite &= part.finite;
+    t.regular &= part.regular;
+  };
+  if (t.kind == TermKind::kSequence) {  // most terms: each part is looked up once
+    t.few[0] = key.children[0];
+    t.few[1] = key.children[1];
+    const Term& head = terms_[t.few[0].value];
+    const Term& rest = terms_[t.few[1].value];
+    take(head);
+    take(rest);
+    t.ranged = (head.kind == TermKind::kRepeat && head.ranged) ||
+               (rest.kind != TermKind::kChoice && rest.ranged);
+    t.nullable = head.nullable && rest.nullable;
+    t.min_length = t.nullable ? 0 : Saturate(head.min_length + rest.min_length);
+    return TermId(id);
+  }
   if (!key.text.empty()) {
+    t.text_size = static_cast<uint8_t>(key.text.size());
     t.letters = memory_.Copy(std::span<const char>(key.text)).data();
   } else if (key.children.size() <= std::size(t.few)) {
     std::ranges::copy(key.children, t.few);
   } else {
     t.many = memory_.Copy(key.children).data();
   }
-  t.a = key.a;
-  t.b = key.b;
-  table_.Put(place, hash, id);
-
   const std::span<const TermId> children = t.children();
   auto child = [&](size_t i) -> const Term& { return terms_[children[i].value]; };
-  for (TermId c : children) {
-    t.boolean |= terms_[c.value].boolean;
-    t.counted |= terms_[c.value].counted;
-    t.finite &= terms_[c.value].finite;
-    t.regular &= terms_[c.value].regular;
-  }
+  for (TermId c : children) take(terms_[c.value]);
   switch (t.kind) {
     case TermKind::kNothing:
     case TermKind::kEmpty:
+    case TermKind::kSequence:
       break;
     case TermKind::kAll:
       t.finite = false;
@@ -237,12 +251,6 @@ TermId TermStore::Intern(const Key& key) {
       t.regular = t.kind == TermKind::kByteClass;
       // A token counts as one byte: it takes at least one step to write.
       t.min_length = 1;
-      break;
-    case TermKind::kSequence:
-      t.ranged = (child(0).kind == TermKind::kRepeat && child(0).ranged) ||
-                 (child(1).kind != TermKind::kChoice && child(1).ranged);
-      t.nullable = child(0).nullable && child(1).nullable;
-      t.min_length = Saturate(child(0).min_length + child(1).min_length);
       break;
     case TermKind::kChoice:
       t.min_length = kMaxLength;

@@ -76,10 +76,9 @@ class StableVector {
   StableVector& operator=(const StableVector&) = delete;
   ~StableVector() {
     static_assert(std::is_trivially_destructible_v<T>);
-    for (int b = 0; b < kBlocks; ++b) {
-      T* const block = blocks_[b].load(std::memory_order_relaxed);
+    for (int b = 0; b < kBlocks && FirstOf(b) < size_; ++b) {
       // NOLINTNEXTLINE(bugprone-multi-level-implicit-pointer-conversion): T may be a pointer
-      if (block != nullptr) FreeTable(block, BlockBytes(b));
+      FreeTable(&(*this)[FirstOf(b)], BlockBytes(b));
     }
   }
 
@@ -89,34 +88,35 @@ class StableVector {
 
   // A default-constructed element at index size() - 1 afterwards.
   T& Append() {
-    const Place at(size_);
-    T* block = blocks_[at.block].load(std::memory_order_relaxed);
-    if (block == nullptr) {
-      block = static_cast<T*>(AllocateTable(BlockBytes(at.block)));
-      blocks_[at.block].store(block, std::memory_order_release);
+    const int b = BlockOf(size_);
+    if (size_ == FirstOf(b)) {
+      const auto block = reinterpret_cast<uintptr_t>(AllocateTable(BlockBytes(b)));
+      origins_[b].store(block - FirstOf(b) * kBytes, std::memory_order_release);
     }
+    T* const element = &(*this)[size_];
     ++size_;
-    return *new (reinterpret_cast<void*>(block + at.offset)) T();
+    return *new (reinterpret_cast<void*>(element)) T();
   }
   T& operator[](size_t i) const {
-    const Place at(i);
-    return blocks_[at.block].load(std::memory_order_acquire)[at.offset];
+    const uintptr_t origin = origins_[BlockOf(i)].load(std::memory_order_acquire);
+    return *reinterpret_cast<T*>(origin + i * kBytes);  // NOLINT(performance-no-int-to-ptr)
   }
 
  private:
   static constexpr int kBlocks = 33;
   // NOLINTNEXTLINE(bugprone-sizeof-expression): T may be a pointer
-  static size_t BlockBytes(int b) { return sizeof(T) << (kLogFirst + std::max(b - 1, 0)); }
+  static constexpr size_t kBytes = sizeof(T);
+  static_assert(kLogFirst > 0);
 
-  // Block b > 0 begins at index 2^(kLogFirst + b - 1).
-  struct Place {
-    explicit Place(size_t i)
-        : block(std::bit_width(i >> kLogFirst)),
-          offset(block == 0 ? i : i ^ (size_t{1} << (kLogFirst + block - 1))) {}
-    int block;
-    size_t offset;
-  };
-  std::atomic<T*> blocks_[kBlocks] = {};
+  // The block of an element, and the first element of a block.
+  static int BlockOf(size_t i) {
+    return static_cast<int>(std::bit_width(i | ((size_t{1} << kLogFirst) - 1))) - kLogFirst;
+  }
+  static size_t FirstOf(int b) { return b == 0 ? 0 : size_t{1} << (kLogFirst + b - 1); }
+  static size_t BlockBytes(int b) { return kBytes << (kLogFirst + std::max(b - 1, 0)); }
+
+  // By block: where element 0 would be, if what is before the block were there, too.
+  std::atomic<uintptr_t> origins_[kBlocks] = {};
   size_t size_ = 0;
 };
 

@@ -39,14 +39,15 @@ class IdTable {
   std::optional<uint32_t> Find(uint32_t time, uint32_t hash, Same&& same, Place* place) {
     if (time != kTimeless) {
       uint64_t* const line = LineFor(time, hash);
-      for (size_t i = 0; i < kLine; ++i) {
-        if (line[i] == 0) {
-          place->slot = line + i;
+      for (uint32_t i = hash >> 24, end = i + kLine; i != end; ++i) {
+        uint64_t* const slot = line + i % kLine;
+        if (*slot == 0) {
+          place->slot = slot;
           place->shard = kNear;
           return std::nullopt;
         }
-        if (line[i] >> 32 == hash && same(static_cast<uint32_t>(line[i]))) {
-          return static_cast<uint32_t>(line[i]);
+        if (*slot >> 32 == hash && same(static_cast<uint32_t>(*slot))) {
+          return static_cast<uint32_t>(*slot);
         }
       }
     }
@@ -92,7 +93,7 @@ class IdTable {
   };
   // The ids of so many times in a row are in so many lines of the cache, as long as these have
   // room.
-  static constexpr size_t kTimes = 64, kLines = 16, kLine = kTableAlign / sizeof(uint64_t);
+  static constexpr uint32_t kTimes = 64, kLines = 16, kLine = kTableAlign / sizeof(uint64_t);
   struct alignas(kTableAlign) Line {
     uint64_t slots[kLine] = {};
   };
