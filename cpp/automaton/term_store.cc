@@ -195,7 +195,6 @@ TermId TermStore::Intern(const Key& key) {
     NoteOverrun(Overrun::kBytes);
   const auto id = static_cast<uint32_t>(terms_.size());
   Term& t = terms_.Append();
-  table_.Put(place, hash, id);
   t.kind = key.kind;
   t.parts = static_cast<uint32_t>(key.children.size());
   t.a = key.a;
@@ -209,6 +208,7 @@ TermId TermStore::Intern(const Key& key) {
   if (t.kind == TermKind::kSequence) {  // most terms: each part is looked up once
     t.few[0] = key.children[0];
     t.few[1] = key.children[1];
+    table_.Put(place, hash, id);
     const Term& head = terms_[t.few[0].value];
     const Term& rest = terms_[t.few[1].value];
     take(head);
@@ -227,6 +227,7 @@ TermId TermStore::Intern(const Key& key) {
   } else {
     t.many = memory_.Copy(key.children).data();
   }
+  table_.Put(place, hash, id);
   const std::span<const TermId> children = t.children();
   auto child = [&](size_t i) -> const Term& { return terms_[children[i].value]; };
   for (TermId c : children) take(terms_[c.value]);
