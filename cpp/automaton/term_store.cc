@@ -234,7 +234,7 @@ TermId TermStore::Intern(const Key& key) {
   switch (t.kind) {
     case TermKind::kNothing:
     case TermKind::kEmpty:
-    case TermKind::kSequence:
+    case TermKind::kSequence:  // see above
       break;
     case TermKind::kAll:
       t.finite = false;

@@ -38,6 +38,7 @@ class IdTable {
   template <class Same>
   std::optional<uint32_t> Find(uint32_t time, uint32_t hash, Same&& same, Place* place) {
     if (time != kTimeless) {
+      // Through the line from where the hash says.
       uint64_t* const line = LineFor(time, hash);
       for (uint32_t i = hash >> 24, end = i + kLine; i != end; ++i) {
         uint64_t* const slot = line + i % kLine;

@@ -119,7 +119,7 @@ void SetTable::NamePlaces(SetId set, std::span<const ProcId> component, bool cyc
     const RetId next(static_cast<uint32_t>(rets_.size()));
     const auto [it, added] = place_ids_.try_emplace(key, next);
     if (added) {
-      rets_.Append() = {set, component[i], 0, next, Now()};
+      AddRet(set, component[i], 0, next);
       place_bytes_ += key.size() * 8 + 32;
     }
     ret_ids_[uint64_t{set.value} << 32 | component[i].value] = it->second;
@@ -130,7 +130,7 @@ void SetTable::NamePlaces(SetId set, std::span<const ProcId> component, bool cyc
 RetId SetTable::NameSingle(SetId set, ProcId proc, uint64_t pair) {
   const RetId next(static_cast<uint32_t>(rets_.size()));
   const auto [it, added] = single_place_ids_.try_emplace(pair, next);
-  if (added) rets_.Append() = {set, proc, 0, next, Now()};
+  if (added) AddRet(set, proc, 0, next);
   return ret_ids_[uint64_t{set.value} << 32 | proc.value] = it->second;
 }
 

@@ -134,7 +134,7 @@ RetId SetTable::Resolve(RetId ret, SetId self) {
   if (auto it = ret_ids_.find(key); it != ret_ids_.end()) return it->second;
   if (!terms_.has_captures()) return NamePlace(self, proc);
   const RetId next(static_cast<uint32_t>(rets_.size()));
-  rets_.Append() = {self, proc, 0, next, Now()};
+  AddRet(self, proc, 0, next);
   return ret_ids_[key] = next;
 }
 
@@ -144,7 +144,7 @@ RetId SetTable::WithCapture(RetId plain, uint32_t capture) {
                                                RetId(static_cast<uint32_t>(rets_.size())));
   if (added) {
     const Ret entry = rets_[plain.value];
-    rets_.Append() = {entry.set, entry.proc, capture, plain, Now()};
+    AddRet(entry.set, entry.proc, capture, plain);
   }
   return it->second;
 }

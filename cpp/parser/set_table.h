@@ -185,8 +185,10 @@ class SetTable {
     uint32_t time = 0;                       // how many terms there were when it was made
   };
 
-  // Of a return that is made now.
-  uint32_t Now() const { return static_cast<uint32_t>(terms_.size()); }
+  // An entry at the end of the table of returns, made now.
+  void AddRet(SetId set, ProcId proc, uint32_t capture, RetId plain) {
+    rets_.Append() = {set, proc, capture, plain, static_cast<uint32_t>(terms_.size())};
+  }
   SetId StepFirst(SetId set, uint8_t byte);
   SetId StepSlow(SetId set, uint8_t byte);
   SetId StepSlowLocked(SetId set, uint8_t byte);
