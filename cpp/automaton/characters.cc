@@ -27,7 +27,7 @@ int Utf8Length(uint32_t c) { return c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ?
 
 // Splits lo..hi, code points of equal UTF-8 length, into sequences of byte ranges.
 void SplitUtf8(uint32_t lo, uint32_t hi, std::vector<ByteRangeSequence>* out) {
-  std::vector<std::pair<uint32_t, uint32_t>> todo = {{lo, hi}};
+  absl::InlinedVector<std::pair<uint32_t, uint32_t>, 8> todo = {{lo, hi}};
   while (!todo.empty()) {
     auto [a, b] = todo.back();
     todo.pop_back();
@@ -81,23 +81,15 @@ char SimpleEscape(uint32_t c) {
   }
 }
 
-// The bytes that spell hexadecimal digits lo..hi, in either case.
-ByteSet HexDigits(uint32_t lo, uint32_t hi) {
-  ByteSet set;
-  for (uint32_t d = lo; d <= hi; ++d) {
-    if (d < 10) {
-      set.Add(static_cast<uint8_t>('0' + d));
-    } else {
-      set.Add(static_cast<uint8_t>('a' + d - 10));
-      set.Add(static_cast<uint8_t>('A' + d - 10));
-    }
-  }
-  return set;
+// The bytes that spell the hexadecimal digits with a bit in `digits`, in either case.
+ByteSet HexDigits(uint32_t digits) {
+  const uint64_t letters = digits >> 10;
+  return ByteSet{{uint64_t{digits & 0x3FF} << '0', letters << ('A' - 64) | letters << ('a' - 64)}};
 }
 
-const ByteSet& AnyHexDigit() {
-  static const ByteSet all = HexDigits(0, 15);
-  return all;
+// Bits lo..hi, of 0..15.
+uint32_t DigitRange(uint32_t lo, uint32_t hi) {
+  return (uint32_t{2} << hi) - (uint32_t{1} << lo);
 }
 
 // The characters that a JSON string must escape.
@@ -143,40 +135,48 @@ TermId TermStore::HexTerm(std::span<const std::pair<uint32_t, uint32_t>> ranges,
   if (ranges.empty()) return Nothing();
   if (ranges.size() == 1 && ranges[0].first == 0 &&
       ranges[0].second + 1 == uint32_t{1} << (4 * digits)) {
-    const TermId digit = ByteClass(AnyHexDigit());
+    const TermId digit = ByteClass(HexDigits(0xFFFF));
     TermId all = digit;
     for (int i = 1; i < digits; ++i) all = Sequence(digit, all);
     return all;
   }
   if (digits == 1) {
-    ByteSet last;
-    for (auto [lo, hi] : ranges) last |= HexDigits(lo, hi);
-    return ByteClass(last);
+    uint32_t last = 0;
+    for (auto [lo, hi] : ranges) last |= DigitRange(lo, hi);
+    return ByteClass(HexDigits(last));
   }
   const int shift = 4 * (digits - 1);
   const uint32_t below = (uint32_t{1} << shift) - 1;
-  absl::InlinedVector<std::pair<TermId, ByteSet>, 8> by_rest;
+  absl::InlinedVector<std::pair<TermId, uint32_t>, 8> by_rest;
   absl::InlinedVector<std::pair<uint32_t, uint32_t>, 16> within;
   size_t next = 0;  // the first range that reaches the digit
   for (uint32_t d = ranges[0].first >> shift; d <= ranges.back().second >> shift; ++d) {
     const uint32_t base = d << shift;
     within.clear();
     while (ranges[next].second < base) ++next;
-    for (size_t i = next; i < ranges.size() && ranges[i].first <= base + below; ++i) {
-      const auto [lo, hi] = ranges[i];
-      within.push_back({lo <= base ? 0 : lo - base, std::min(hi - base, below)});
+    uint32_t last = d;  // of the digits after which the same may follow
+    if (ranges[next].first <= base && ranges[next].second >= base + below) {
+      within.push_back({0, below});
+      last = ((ranges[next].second + 1) >> shift) - 1;
+    } else {
+      for (size_t i = next; i < ranges.size() && ranges[i].first <= base + below; ++i) {
+        const auto [lo, hi] = ranges[i];
+        within.push_back({lo <= base ? 0 : lo - base, std::min(hi - base, below)});
+      }
     }
     if (within.empty()) continue;
     const TermId rest = HexTerm(within, digits - 1);
-    auto it = std::ranges::find(by_rest, rest, &std::pair<TermId, ByteSet>::first);
+    const uint32_t these = DigitRange(d, last);
+    auto it = std::ranges::find(by_rest, rest, &std::pair<TermId, uint32_t>::first);
     if (it == by_rest.end()) {
-      by_rest.push_back({rest, HexDigits(d, d)});
+      by_rest.push_back({rest, these});
     } else {
-      it->second |= HexDigits(d, d);
+      it->second |= these;
     }
+    d = last;
   }
   absl::InlinedVector<TermId, 8> alternatives;
-  for (auto& [rest, set] : by_rest) alternatives.push_back(Sequence(ByteClass(set), rest));
+  for (auto& [rest, set] : by_rest) alternatives.push_back(Sequence(ByteClass(HexDigits(set)), rest));
   return Choice(alternatives);
 }
 
@@ -242,7 +242,7 @@ TermId TermStore::HexDigit(uint32_t digit) {
   TermId& known = hex_digits_[digit];
   if (known == Nothing()) {
     const char text = static_cast<char>('0' + digit);
-    known = digit < 10 ? Literal({&text, 1}, false) : ByteClass(HexDigits(digit, digit));
+    known = digit < 10 ? Literal({&text, 1}, false) : ByteClass(HexDigits(DigitRange(digit, digit)));
   }
   return known;
 }

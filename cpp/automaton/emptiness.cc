@@ -38,8 +38,10 @@ constexpr uint8_t kMatches = 1, kEmptyLanguage = 2, kUndecided = 3, kTooFar = 4;
 constexpr size_t kLooseStates = 64;
 constexpr int kMostBounds = 4;
 
-// States after which a search asks what its states want without their counts.
+// A search that has seen as many states, and this many for each byte of the way to the one at hand,
+// asks what its states want without their counts. One that goes straight on sees one for each byte.
 constexpr size_t kPlainStates = 12;
+constexpr size_t kDetour = 2;
 
 }  // namespace
 
@@ -75,7 +77,7 @@ class EmptinessSearch {
       Visit& visit = seen_[top.id.value];
       if (visit.closed || top.cost > visit.cost) continue;
       const auto rest = KnownLength(top.id);
-      if (!rest.has_value() && !visit.asked && closed_ > kPlainStates) {
+      if (!rest.has_value() && !visit.asked && closed_ > kPlainStates + kDetour * top.cost) {
         visit.asked = true;
         if (s_.CountsClash(top.id)) {
           s_.known_[top.id.value] = kEmptyLanguage;

@@ -28,7 +28,10 @@ struct ByteSet {
 
   constexpr void Add(uint8_t b) { words[b >> 6] |= uint64_t{1} << (b & 63); }
   constexpr void AddRange(uint8_t lo, uint8_t hi) {
-    for (int b = lo; b <= hi; ++b) Add(static_cast<uint8_t>(b));
+    for (int w = lo >> 6; w <= hi >> 6; ++w) {
+      const int from = w == lo >> 6 ? lo & 63 : 0, to = w == hi >> 6 ? hi & 63 : 63;
+      words[w] |= ~uint64_t{0} >> (63 - (to - from)) << from;
+    }
   }
   constexpr bool Has(uint8_t b) const { return (words[b >> 6] >> (b & 63)) & 1; }
   constexpr bool empty() const { return (words[0] | words[1] | words[2] | words[3]) == 0; }
@@ -64,8 +67,11 @@ struct ByteSet {
         b = rest == 0 ? ((b >> 6) + 1) << 6 : b + std::countr_zero(rest);
         continue;
       }
-      int lo = b;
-      while (b < 256 && Has(static_cast<uint8_t>(b))) ++b;
+      const int lo = b;
+      for (;;) {  // to the end of this word's run, and on where it reaches the word's end
+        b += std::countr_one(words[b >> 6] >> (b & 63));
+        if ((b & 63) != 0 || b == 256 || !Has(static_cast<uint8_t>(b))) break;
+      }
       f(static_cast<uint8_t>(lo), static_cast<uint8_t>(b - 1));
     }
   }

@@ -618,6 +618,17 @@ StatusOr<bool> Normaliser::Disjoint(const ArraySet& a, const ArraySet& b) {
   return true;
 }
 
+// Whether the two are seen to have no value in common: as mostly where a tag tells a hundred
+// branches apart, of which each is compared with each. Their intersection is no expression then.
+StatusOr<bool> Normaliser::Clash(ExprId a, ExprId b) {
+  if (a != b && a != kAnything && b != kAnything) {
+    GM_ASSIGN_OR_RETURN(const ValueSet* set, TryEvaluate(a));
+    GM_ASSIGN_OR_RETURN(const ValueSet* other, TryEvaluate(b));
+    if (set != nullptr && other != nullptr && PlainlyApart(*set, *other)) return true;
+  }
+  return Empty(pool_.And(a, b), kEmptinessDepth);
+}
+
 StatusOr<bool> Normaliser::Disjoint(const ObjectSet& a, const ObjectSet& b) {
   if (a.min > b.max || b.min > a.max) return true;
   for (const auto& [one, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
@@ -631,9 +642,8 @@ StatusOr<bool> Normaliser::Disjoint(const ObjectSet& a, const ObjectSet& b) {
       } else {
         GM_ASSIGN_OR_RETURN(value, algebra_.ExtraValue(*other, n.key));
       }
-      value = pool_.And(n.value, value);
-      GM_ASSIGN_OR_RETURN(bool empty, Empty(value, kEmptinessDepth));
-      if (empty) return true;
+      GM_ASSIGN_OR_RETURN(bool clash, Clash(n.value, value));
+      if (clash) return true;
     }
   }
   if (a.some.empty() && b.some.empty() && a.min == 0 && b.min == 0) return false;

@@ -179,6 +179,7 @@ class Normaliser {
   Status AddCase(ObjectSet set, Union* all);
   [[gnu::cold]] Status AtNearestSchema(ExprId expr, const Status& status) const;
 
+  StatusOr<bool> Clash(ExprId a, ExprId b);
   StatusOr<bool> Empty(ExprId expr, int depth);
   StatusOr<bool> Empty(const ArraySet& set, int depth);
   StatusOr<bool> Misses(const ArraySet& set, const ArraySet::Count& count, int depth);

@@ -424,6 +424,8 @@ StatusOr<bool> Normaliser::Apart(const ObjectSet& a, const ObjectSet& b) {
         GM_ASSIGN_OR_RETURN(value, algebra_.ExtraValue(*other, n.key));
       }
       if (value == n.value) continue;
+      const ValueSet *set = SlotOf(n.value).set, *in_other = SlotOf(value).set;
+      if (set != nullptr && in_other != nullptr && PlainlyApart(*set, *in_other)) return true;
       GM_ASSIGN_OR_RETURN(value, Settle(pool_.And(n.value, value)));
       if (value == kNone) return true;
     }

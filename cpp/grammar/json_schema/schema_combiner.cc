@@ -236,6 +236,12 @@ StatusOr<std::vector<T>> SchemaCombiner::ExactlyOne(const std::vector<T>& base,
                                                     std::vector<const std::vector<T>*> branches,
                                                     const std::vector<bool>& loose,
                                                     Status* left_out) {
+  // Where two branches hold everything, none holds a value alone.
+  size_t all = 0;
+  for (size_t i = 0; i < branches.size(); ++i) {
+    all += !loose[i] && branches[i]->size() == 1 && branches[i]->front() == T{};
+  }
+  if (all > 1) return std::vector<T>();
   std::vector<std::vector<T>> inside(branches.size());
   std::vector<size_t> alive;
   for (size_t i = 0; i < branches.size(); ++i) {

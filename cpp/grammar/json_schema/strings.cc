@@ -24,6 +24,9 @@
 namespace grammask::internal {
 namespace {
 
+// Of lists of values, so many pairs are compared.
+constexpr size_t kFewPairs = 64;
+
 // So few values are sought one by one in another list.
 constexpr size_t kSoughtOneByOne = 4;
 
@@ -535,8 +538,8 @@ bool MergeValues(const StringSet& from, StringSet* into, size_t most) {
 }
 
 bool ListsApart(const StringSet& a, const StringSet& b) {
-  if (!a.values || !b.values || a.values->size() != 1 || b.values->size() != 1) return false;
-  return a.values->front() != b.values->front();
+  if (!a.values || !b.values || a.values->size() * b.values->size() > kFewPairs) return false;
+  return std::ranges::find_first_of(*a.values, *b.values) == a.values->end();
 }
 
 StringSet Intersect(const StringSet& a, const StringSet& b) {

@@ -52,7 +52,7 @@ StringSet Intersect(const StringSet& a, const StringSet& b);
 // Where both are lists of values, at most `most` of them, and nothing else: adds those of `from` to
 // `into`. False where that is not so.
 bool MergeValues(const StringSet& from, StringSet* into, size_t most);
-// True only where both are such lists and plainly have nothing in common.
+// True only where both have few values and plainly none in common.
 bool ListsApart(const StringSet& a, const StringSet& b);
 // Sets whose union is every string outside `set`; {} when it holds every string.
 std::vector<StringSet> Complement(const StringSet& set);

@@ -225,4 +225,18 @@ std::string ValueSet::ToString(const ExprPool& pool, const JsonDocument& documen
   return out.empty() ? "nothing\n" : out;
 }
 
+bool PlainlyApart(const ValueSet& a, const ValueSet& b) {
+  if ((a.null && b.null) || (a.false_value && b.false_value) || (a.true_value && b.true_value) ||
+      (!a.numbers.empty() && !b.numbers.empty()) || (!a.arrays.empty() && !b.arrays.empty()) ||
+      (!a.objects.empty() && !b.objects.empty()) || a.strings.size() * b.strings.size() > 4) {
+    return false;
+  }
+  for (const StringSet& x : a.strings) {
+    for (const StringSet& y : b.strings) {
+      if (!ListsApart(x, y)) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace grammask::internal

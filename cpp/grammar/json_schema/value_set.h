@@ -192,6 +192,10 @@ struct ValueSet {
                        std::span<const std::string_view> patterns) const;
 };
 
+// True only where the sets plainly have no value in common: there is no type of which both have
+// some, but for strings of which both have a few.
+bool PlainlyApart(const ValueSet& a, const ValueSet& b);
+
 }  // namespace grammask::internal
 
 #endif  // GRAMMASK_GRAMMAR_JSON_SCHEMA_VALUE_SET_H_
