@@ -2,9 +2,11 @@
 #ifndef GRAMMASK_BASE_MIX_H_
 #define GRAMMASK_BASE_MIX_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "absl/hash/hash.h"
 
@@ -55,6 +57,18 @@ inline uint32_t HashText(std::string_view text) {
   const uint64_t h = MixBytes(Mix(MixSeed(), text.size()), text);
   return static_cast<uint32_t>(h ^ h >> 32);
 }
+
+// For tables of texts, and of numbered texts.
+struct TextHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const {
+    return MixBytes(Mix(MixSeed(), text.size()), text);
+  }
+  template <class Id>
+  size_t operator()(const std::pair<Id, std::string_view>& text) const {
+    return Mix((*this)(text.second), text.first.value);
+  }
+};
 
 }  // namespace grammask::internal
 

@@ -22,14 +22,6 @@ namespace {
 // What may be left of two patterns before they count as overlapping.
 constexpr size_t kMaxResiduals = 200;
 
-// False where the pattern begins with a text and the key does not: of ^title_... and "name".
-bool MayMatch(const GrammarBuilder& builder, NodeId pattern, std::string_view key) {
-  const NodeView sequence = builder.node(pattern);
-  if (sequence.kind != NodeKind::kSequence) return true;
-  const NodeView first = builder.node(sequence.children[0]);
-  return first.kind != NodeKind::kJsonText || key.starts_with(first.text);
-}
-
 // The text that all texts of the pattern begin with, or end with, as far as it is plain.
 std::string_view TextAt(const GrammarBuilder& builder, NodeId pattern, bool end) {
   NodeView part = builder.node(pattern);
@@ -53,33 +45,40 @@ PatternId KeyPatterns::Intern(std::string_view pattern) {
   auto [it, fresh] = ids_.try_emplace(pattern, PatternId(static_cast<uint32_t>(texts_.size())));
   if (fresh) {
     texts_.push_back(pattern);
-    nodes_.push_back(builder_.Nothing());
-    parsed_.push_back(false);
+    parses_.emplace_back();
   }
   return it->second;
 }
 
-StatusOr<NodeId> KeyPatterns::Parsed(PatternId pattern) {
-  if (!parsed_[pattern.value]) {
-    RegexOptions options;
-    options.encoding = RegexOptions::Encoding::kJsonString;
-    options.anchoring = RegexOptions::Anchoring::kSearch;
-    GM_ASSIGN_OR_RETURN(nodes_[pattern.value],
-                        ParseRegex(text(pattern), options, limits_, &builder_));
-    parsed_[pattern.value] = true;
+// Patterns of keys are mostly those of names, too, which are written with the same memo.
+StatusOr<KeyPatterns::Parse> KeyPatterns::Parsed(PatternId pattern) {
+  Parse& parse = parses_[pattern.value];
+  if (!parse.done) {
+    auto [known, fresh] = memo_.try_emplace(text(pattern));
+    if (fresh) {
+      RegexOptions options;
+      options.encoding = RegexOptions::Encoding::kJsonString;
+      options.anchoring = RegexOptions::Anchoring::kSearch;
+      StatusOr<NodeId> node = ParseRegex(text(pattern), options, limits_, &builder_);
+      if (!node.ok()) {
+        memo_.erase(known);
+        return node.status();
+      }
+      known->second = *node;
+    }
+    parse = {true, known->second, TextAt(builder_, known->second, /*end=*/false)};
   }
-  return NodeId{nodes_[pattern.value]};
+  return Parse{parse};
 }
 
 StatusOr<bool> KeyPatterns::Matches(PatternId pattern, std::string_view key) {
-  auto known = answers_.find(std::pair(pattern, key));
+  GM_ASSIGN_OR_RETURN(Parse parse, Parsed(pattern));
+  if (!key.starts_with(parse.head)) return false;  // of ^title_... and "name"
+  const std::pair question(pattern, key);
+  const auto known = answers_.find(question);
   if (known != answers_.end()) return bool{known->second};
-  GM_ASSIGN_OR_RETURN(NodeId node, Parsed(pattern));
-  bool matches = false;
-  if (MayMatch(builder_, node, key)) {
-    GM_ASSIGN_OR_RETURN(matches, MatchesText(builder_, node, JsonSpelling(key)));
-  }
-  answers_[std::pair(pattern, key)] = matches;
+  GM_ASSIGN_OR_RETURN(bool matches, MatchesText(builder_, parse.node, JsonSpelling(key)));
+  answers_.try_emplace(question, matches);
   return bool{matches};
 }
 
@@ -95,8 +94,9 @@ StatusOr<bool> KeyPatterns::Disjoint(PatternId a, PatternId b) {
   if (b < a) std::swap(a, b);
   auto [known, fresh] = disjoint_.try_emplace(std::pair(a, b), false);
   if (!fresh) return bool{known->second};
-  GM_ASSIGN_OR_RETURN(NodeId in_a, Parsed(a));
-  GM_ASSIGN_OR_RETURN(NodeId in_b, Parsed(b));
+  GM_ASSIGN_OR_RETURN(Parse parse_a, Parsed(a));
+  GM_ASSIGN_OR_RETURN(Parse parse_b, Parsed(b));
+  const NodeId in_a = parse_a.node, in_b = parse_b.node;
   if (PlainlyDisjoint(builder_, in_a, in_b)) return bool{disjoint_[std::pair(a, b)] = true};
   if (!language_) language_.emplace(RegexOptions::Encoding::kJsonString, &builder_);
   // Where anything may follow p and anything stand before q, pq is in both.

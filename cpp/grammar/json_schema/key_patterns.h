@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/mix.h"
 #include "base/status.h"
 #include "grammar/ast.h"
 #include "grammar/json_schema/value_set.h"
@@ -36,17 +37,22 @@ class KeyPatterns {
   PatternMemo* memo() { return &memo_; }
 
  private:
-  StatusOr<NodeId> Parsed(PatternId pattern);
+  // What is known of a pattern once it is parsed.
+  struct Parse {
+    bool done = false;
+    NodeId node;            // of JSON text
+    std::string_view head;  // that all its texts begin with, as far as it is plain
+  };
+  StatusOr<Parse> Parsed(PatternId pattern);
   bool OpenAt(NodeId pattern, bool end) const;
 
   GrammarBuilder& builder_;
   const Limits& limits_;
   std::vector<std::string_view> texts_;
-  std::vector<NodeId> nodes_;  // of JSON text; Nothing() until first asked for
-  std::vector<bool> parsed_;
-  absl::flat_hash_map<std::string_view, PatternId> ids_;
+  std::vector<Parse> parses_;
+  absl::flat_hash_map<std::string_view, PatternId, TextHash> ids_;
   PatternMemo memo_;
-  absl::flat_hash_map<std::pair<PatternId, std::string_view>, bool> answers_;
+  absl::flat_hash_map<std::pair<PatternId, std::string_view>, bool, TextHash> answers_;
   std::optional<CharLanguage> language_;  // made when two patterns are first compared
   absl::flat_hash_map<std::pair<PatternId, PatternId>, bool> disjoint_;
 };

@@ -250,7 +250,7 @@ Status SchemaCombiner::Properties(ObjectSet* set) {
 Status SchemaCombiner::Required(ObjectSet* set) {
   if (!schema_.Has(Keyword::kRequired)) return {};
   std::span<const JsonId> names = document_.elements(*schema_.Get(Keyword::kRequired));
-  absl::flat_hash_map<std::string_view, size_t> index;
+  absl::flat_hash_map<std::string_view, size_t, TextHash> index;
   bool indexed = set->named.size() + names.size() > 16;
   if (indexed) {
     for (size_t i = 0; i < set->named.size(); ++i) index[set->named[i].key] = i;

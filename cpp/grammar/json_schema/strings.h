@@ -3,6 +3,7 @@
 #define GRAMMASK_GRAMMAR_JSON_SCHEMA_STRINGS_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/mix.h"
 #include "base/status.h"
 #include "grammar/ast.h"
 
@@ -62,7 +64,7 @@ bool PlainlyWithin(const StringSet& a, const StringSet& b);
 bool Disjoint(const StringSet& a, const StringSet& b);
 
 // Patterns and formats that were written with one builder, and their nodes.
-using PatternMemo = absl::flat_hash_map<std::string, NodeId>;
+using PatternMemo = absl::flat_hash_map<std::string, NodeId, TextHash, std::equal_to<>>;
 
 // A regular node for the JSON text between the quotes: exactly the members of `set`, each in every
 // spelling JSON allows. Errors are those of ParseRegex and EmitFormat; the message names the
