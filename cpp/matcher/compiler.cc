@@ -124,10 +124,12 @@ class GrammarCache {
 };
 
 // How a limit on memory is shared out: tables for all grammars get two fifths, or what they would
-// take without a limit, and slices beside them a quarter of that (see EngineHub); the grammars kept
-// get the rest. Below 16 MB the limit holds for the grammars alone, as tables of less would be
+// take without a limit, and slices beside them a quarter of that (see EngineHub); what lies free
+// between the pieces of the heap, and the pages of code that come to be used, get a sixth, up to
+// 8 MB, which is what was seen; the grammars kept get the rest. Below 16 MB the limit holds for the grammars alone, as tables of less would be
 // thrown away over and over.
 constexpr int64_t kLeast = int64_t{16} << 20;
+constexpr int64_t kMostBeside = int64_t{8} << 20;
 
 Limits SharedLimits(const CompilerOptions& options) {
   Limits limits = options.limits;
@@ -141,7 +143,8 @@ int64_t LimitOfGrammars(const CompilerOptions& options) {
   const int64_t limit = options.cache_limit_bytes;
   if (limit < 0) return limit;
   const auto tables = static_cast<int64_t>(SharedLimits(options).arena_bytes);
-  return std::max(limit - tables - tables / 4, std::min(limit, kLeast / 2));
+  const int64_t beside = std::min(limit / 6, kMostBeside);
+  return std::max(limit - tables - tables / 4 - beside, std::min(limit, kLeast / 2));
 }
 
 // A key part by part, so that no two lists of parts give the same text.
