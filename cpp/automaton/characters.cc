@@ -88,9 +88,7 @@ ByteSet HexDigits(uint32_t digits) {
 }
 
 // Bits lo..hi, of 0..15.
-uint32_t DigitRange(uint32_t lo, uint32_t hi) {
-  return (uint32_t{2} << hi) - (uint32_t{1} << lo);
-}
+uint32_t DigitRange(uint32_t lo, uint32_t hi) { return (uint32_t{2} << hi) - (uint32_t{1} << lo); }
 
 // The characters that a JSON string must escape.
 const CodePointSet& MustEscape() {
@@ -176,7 +174,8 @@ TermId TermStore::HexTerm(std::span<const std::pair<uint32_t, uint32_t>> ranges,
     d = last;
   }
   absl::InlinedVector<TermId, 8> alternatives;
-  for (auto& [rest, set] : by_rest) alternatives.push_back(Sequence(ByteClass(HexDigits(set)), rest));
+  for (auto& [rest, set] : by_rest)
+    alternatives.push_back(Sequence(ByteClass(HexDigits(set)), rest));
   return Choice(alternatives);
 }
 
@@ -242,7 +241,8 @@ TermId TermStore::HexDigit(uint32_t digit) {
   TermId& known = hex_digits_[digit];
   if (known == Nothing()) {
     const char text = static_cast<char>('0' + digit);
-    known = digit < 10 ? Literal({&text, 1}, false) : ByteClass(HexDigits(DigitRange(digit, digit)));
+    known =
+        digit < 10 ? Literal({&text, 1}, false) : ByteClass(HexDigits(DigitRange(digit, digit)));
   }
   return known;
 }

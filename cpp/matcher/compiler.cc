@@ -126,8 +126,8 @@ class GrammarCache {
 // How a limit on memory is shared out: tables for all grammars get two fifths, or what they would
 // take without a limit, and slices beside them a quarter of that (see EngineHub); what lies free
 // between the pieces of the heap, and the pages of code that come to be used, get a sixth, up to
-// 8 MB, which is what was seen; the grammars kept get the rest. Below 16 MB the limit holds for the grammars alone, as tables of less would be
-// thrown away over and over.
+// 8 MB, which is what was seen; the grammars kept get the rest. Below 16 MB the limit holds for the
+// grammars alone, as tables of less would be thrown away over and over.
 constexpr int64_t kLeast = int64_t{16} << 20;
 constexpr int64_t kMostBeside = int64_t{8} << 20;
 

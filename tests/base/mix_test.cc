@@ -4,6 +4,10 @@
 
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/ids.h"
 
 namespace grammask::internal {
 namespace {
@@ -20,6 +24,19 @@ TEST(MixBytes, EveryByteCounts) {
     EXPECT_EQ(hashes.size(), size + 1) << size;
     EXPECT_EQ(MixBytes(MixSeed(), std::string(text)), MixBytes(MixSeed(), text));
   }
+}
+
+// A text is found whichever way it is given; the number beside it counts.
+TEST(TextHash, TextsAndNumberedTexts) {
+  const TextHash hash;
+  EXPECT_EQ(hash(std::string("a text of some length")), hash("a text of some length"));
+  EXPECT_NE(hash("a"), hash(std::string_view("a\0", 2)));
+  using Number = Id<struct NumberTag>;
+  std::set<size_t> hashes;
+  for (uint32_t n = 0; n < 100; ++n) {
+    for (std::string_view text : {"", "a", "b"}) hashes.insert(hash(std::pair(Number(n), text)));
+  }
+  EXPECT_EQ(hashes.size(), 300u);
 }
 
 }  // namespace

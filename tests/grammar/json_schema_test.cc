@@ -211,6 +211,54 @@ TEST(JsonSchemaSteps, DisjointBranchesNeedNoComplement) {
             "object 1.. {k: #/oneOf/1/properties/k; any...}\n");
 }
 
+// What two branches hold wholly is held by none alone.
+TEST(JsonSchemaSteps, BranchesThatHoldEverything) {
+  EXPECT_EQ(Normal(R"({"oneOf":[{"required":["a"]},{"required":["b"]}]})"),
+            "object 1.. {a: any; b?: none; any...}\nobject 1.. {b: any; a?: none; any...}\n");
+  EXPECT_EQ(Normal(R"({"type":"string","oneOf":[{"minimum":1},{"maxLength":3}]})"),
+            "string length 4..\n");
+  EXPECT_EQ(Normal(R"({"type":"string","oneOf":[{"minimum":1},{"maxLength":3},{"minItems":1}]})"),
+            "nothing\n");
+}
+
+TEST(JsonSchemaSteps, BranchesToldApartByTags) {
+  // Of lists of tags, the first and the last share one.
+  const Grammar grammar = GrammarFromJsonSchema(R"({"type":"object","required":["k"],"oneOf":[
+      {"properties":{"k":{"enum":["a","b",1]}}},
+      {"properties":{"k":{"enum":["c","d",null]}}},
+      {"properties":{"k":{"pattern":"^[ef]$","type":"string"}}},
+      {"properties":{"k":{"enum":["g","b",true]}}}]})",
+                                                Free())
+                              .value();
+  Recognizer recognizer(grammar);
+  for (std::string_view tag :
+       {"\"a\"", "\"c\"", "\"d\"", "\"e\"", "\"f\"", "\"g\"", "1", "null", "true"}) {
+    EXPECT_TRUE(recognizer.Matches("{\"k\":" + std::string(tag) + "}")) << tag;
+  }
+  for (std::string_view tag : {"\"b\"", "\"h\"", "\"ef\"", "2", "false", "{}"}) {
+    EXPECT_FALSE(recognizer.Matches("{\"k\":" + std::string(tag) + "}")) << tag;
+  }
+}
+
+// A pattern of keys that is also one of names, and of values, is parsed once.
+TEST(JsonSchemaSteps, PatternsOfKeysAndValuesAreOne) {
+  const Grammar grammar = GrammarFromJsonSchema(R"({"type":"object","properties":{"x1":true},
+      "patternProperties":{"^x[0-9]$":{"type":"string","pattern":"^x[0-9]$"}},
+      "additionalProperties":false})",
+                                                Free())
+                              .value();
+  Recognizer recognizer(grammar);
+  EXPECT_TRUE(recognizer.Matches(R"({"x1":"x1","x2":"x3"})"));
+  EXPECT_FALSE(recognizer.Matches(R"({"x1":"y"})"));
+  EXPECT_FALSE(recognizer.Matches(R"({"x12":"x1"})"));
+  // One that is none is an error at each question, not only at the first.
+  const auto bad = GrammarFromJsonSchema(
+      R"({"properties":{"a":true,"b":true},"patternProperties":{"(":{"type":"null"}}})", Free());
+  EXPECT_EQ(bad.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(bad.status().message().find("patternProperties"), std::string::npos)
+      << bad.status().message();
+}
+
 // Keys are found by their place, by a search, and where there are many by hash.
 TEST(JsonSchemaSteps, WideObjectsMeetKeyByKey) {
   for (int n : {3, 12, 13, 40}) {

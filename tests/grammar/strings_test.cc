@@ -289,6 +289,14 @@ TEST(StringsTest, ListsOfValuesMerge) {
   EXPECT_TRUE(ListsApart(one, other));
   EXPECT_FALSE(ListsApart(one, one));
   EXPECT_FALSE(ListsApart(one, StringSet()));
+  one.values = {"d", "a", "c"};
+  EXPECT_TRUE(ListsApart(one, other));
+  other.values = {"e", "b", "c"};
+  EXPECT_FALSE(ListsApart(one, other));
+  // Of many nothing is said.
+  other.values->clear();
+  for (int i = 0; i < 100; ++i) other.values->push_back("v" + std::to_string(i));
+  EXPECT_FALSE(ListsApart(one, other));
 }
 
 TEST(StringsTest, ListsOfValuesMeet) {
