@@ -18,7 +18,7 @@ struct ByteSet {
     s.Add(b);
     return s;
   }
-  // All bytes from lo to hi, both included. lo <= hi.
+  // All bytes from lo to hi, both included; none where lo is over hi.
   static constexpr ByteSet Range(uint8_t lo, uint8_t hi) {
     ByteSet s;
     s.AddRange(lo, hi);
@@ -28,6 +28,7 @@ struct ByteSet {
 
   constexpr void Add(uint8_t b) { words[b >> 6] |= uint64_t{1} << (b & 63); }
   constexpr void AddRange(uint8_t lo, uint8_t hi) {
+    if (lo > hi) return;
     for (int w = lo >> 6; w <= hi >> 6; ++w) {
       const int from = w == lo >> 6 ? lo & 63 : 0, to = w == hi >> 6 ? hi & 63 : 63;
       words[w] |= ~uint64_t{0} >> (63 - (to - from)) << from;

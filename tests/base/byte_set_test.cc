@@ -12,6 +12,9 @@ namespace {
 
 TEST(ByteSet, RangesHoldTheirBytes) {
   for (int lo = 0; lo < 256; ++lo) {
+    for (int hi = 0; hi < lo; ++hi) {
+      ASSERT_TRUE(ByteSet::Range(static_cast<uint8_t>(lo), static_cast<uint8_t>(hi)).empty());
+    }
     ByteSet expected;
     for (int hi = lo; hi < 256; ++hi) {
       expected.Add(static_cast<uint8_t>(hi));
