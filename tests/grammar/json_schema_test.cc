@@ -221,6 +221,39 @@ TEST(JsonSchemaSteps, BranchesThatHoldEverything) {
             "nothing\n");
 }
 
+// By numbers, and by patterns that begin or end with other texts, or go on otherwise after the
+// same.
+TEST(JsonSchemaSteps, BranchesToldApartByTagsOfOtherKinds) {
+  const std::pair<std::string_view, std::string_view> kTags[] = {
+      {R"({"maximum":1,"type":"integer"})", R"({"enum":[2,3]})"},
+      {R"({"const":1.5})", R"({"enum":[1,2]})"},
+      {R"({"pattern":"^a[xy]+$","type":"string"})", R"({"pattern":"^b[xy]+$","type":"string"})"},
+      {R"({"pattern":"^v1x+$","type":"string"})", R"({"pattern":"^v10x+$","type":"string"})"},
+      {R"({"pattern":"^[0-9]+Hz$","type":"string"})", R"({"pattern":"^[0-9]+m$","type":"string"})"},
+      {R"({"pattern":"^[a-f]z","type":"string"})", R"({"pattern":"^h[xy]+$","type":"string"})"},
+  };
+  for (const auto& [one, other] : kTags) {
+    const std::string schema = R"({"type":"object","required":["k"],"oneOf":[{"properties":{"k":)" +
+                               std::string(one) + R"(}},{"properties":{"k":)" + std::string(other) +
+                               "}}]}";
+    EXPECT_EQ(Normal(schema),
+              "object 1.. {k: #/oneOf/0/properties/k; any...}\n"
+              "object 1.. {k: #/oneOf/1/properties/k; any...}\n")
+        << schema;
+  }
+  // Strings as they are, too.
+  EXPECT_EQ(Normal(R"({"type":"string","oneOf":[{"pattern":"^a"},{"pattern":"^b"}]})"),
+            "string pattern /^a/\nstring pattern /^b/\n");
+  EXPECT_NE(Normal(R"({"type":"string","oneOf":[{"pattern":"^a"},{"pattern":"^a+b"}]})"),
+            "string pattern /^a/\nstring pattern /^a+b/\n");
+  // What is no pattern is an error of its own place still.
+  const auto bad = GrammarFromJsonSchema(
+      R"({"type":"string","oneOf":[{"pattern":"^a"},{"pattern":"("}]})", Free());
+  EXPECT_EQ(bad.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(bad.status().message().find("pattern /(/"), std::string::npos)
+      << bad.status().message();
+}
+
 TEST(JsonSchemaSteps, BranchesToldApartByTags) {
   // Of lists of tags, the first and the last share one.
   const Grammar grammar = GrammarFromJsonSchema(R"({"type":"object","required":["k"],"oneOf":[

@@ -19,8 +19,10 @@
 namespace grammask::internal {
 namespace {
 
-// What may be left of two patterns before they count as overlapping.
+// What may be left of two patterns before they count as overlapping: of those of keys, where much
+// depends on it, and of those of values.
 constexpr size_t kMaxResiduals = 200;
+constexpr size_t kFewResiduals = 8;
 
 // The text that all texts of the pattern begin with, or end with, as far as it is plain.
 std::string_view TextAt(const GrammarBuilder& builder, NodeId pattern, bool end) {
@@ -48,6 +50,11 @@ PatternId KeyPatterns::Intern(std::string_view pattern) {
     parses_.emplace_back();
   }
   return it->second;
+}
+
+PatternId KeyPatterns::InternCopy(std::string_view pattern) {
+  const auto known = ids_.find(pattern);
+  return known != ids_.end() ? known->second : Intern(copies_.emplace_back(pattern));
 }
 
 // Patterns of keys are mostly those of names, too, which are written with the same memo.
@@ -90,14 +97,22 @@ bool KeyPatterns::OpenAt(NodeId pattern, bool end) const {
 }
 
 StatusOr<bool> KeyPatterns::Disjoint(PatternId a, PatternId b) {
+  return Disjoint(a, b, kMaxResiduals);
+}
+
+StatusOr<bool> KeyPatterns::Disjoint(PatternId a, PatternId b, size_t most) {
   if (a == b) return false;
   if (b < a) std::swap(a, b);
-  auto [known, fresh] = disjoint_.try_emplace(std::pair(a, b), false);
+  auto& disjoint = most == kMaxResiduals ? disjoint_ : values_disjoint_;
+  auto [known, fresh] = disjoint.try_emplace(std::pair(a, b), false);
   if (!fresh) return bool{known->second};
   GM_ASSIGN_OR_RETURN(Parse parse_a, Parsed(a));
   GM_ASSIGN_OR_RETURN(Parse parse_b, Parsed(b));
   const NodeId in_a = parse_a.node, in_b = parse_b.node;
-  if (PlainlyDisjoint(builder_, in_a, in_b)) return bool{disjoint_[std::pair(a, b)] = true};
+  if (PlainlyDisjoint(builder_, in_a, in_b)) return bool{disjoint[std::pair(a, b)] = true};
+  // A short search pays where one begins with a text: the other mostly does otherwise.
+  const bool search = most == kMaxResiduals || !parse_a.head.empty() || !parse_b.head.empty();
+  if (!search) return false;
   if (!language_) language_.emplace(RegexOptions::Encoding::kJsonString, &builder_);
   // Where anything may follow p and anything stand before q, pq is in both.
   if ((OpenAt(in_a, /*end=*/true) && OpenAt(in_b, /*end=*/false)) ||
@@ -107,15 +122,20 @@ StatusOr<bool> KeyPatterns::Disjoint(PatternId a, PatternId b) {
   std::vector<NodeId> seen = {language_->And(in_a, in_b)};
   absl::flat_hash_set<NodeId> known_rests(seen.begin(), seen.end());
   for (size_t i = 0; i < seen.size(); ++i) {
-    if (language_->Nullable(seen[i]) || seen.size() > kMaxResiduals) return false;
+    if (language_->Nullable(seen[i]) || seen.size() > most) return false;
     for (const CharLanguage::Residual& r : language_->Residuals(seen[i])) {
       if (r.rest == builder_.Nothing() || !known_rests.insert(r.rest).second) continue;
       seen.push_back(r.rest);
     }
     if (!language_->Charge(1)) return false;
   }
-  disjoint_[std::pair(a, b)] = true;
+  disjoint[std::pair(a, b)] = true;
   return true;
+}
+
+bool KeyPatterns::ValuesDisjoint(std::string_view a, std::string_view b) {
+  const StatusOr<bool> disjoint = Disjoint(InternCopy(a), InternCopy(b), kFewResiduals);
+  return disjoint.ok() && *disjoint;
 }
 
 StatusOr<bool> KeyPatterns::Contains(const StringSet& set, std::string_view value) {

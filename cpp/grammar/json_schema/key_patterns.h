@@ -2,8 +2,10 @@
 #ifndef GRAMMASK_GRAMMAR_JSON_SCHEMA_KEY_PATTERNS_H_
 #define GRAMMASK_GRAMMAR_JSON_SCHEMA_KEY_PATTERNS_H_
 
+#include <deque>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -31,6 +33,8 @@ class KeyPatterns {
   StatusOr<bool> Matches(PatternId pattern, std::string_view key);
   // True only where no key matches both.
   StatusOr<bool> Disjoint(PatternId a, PatternId b);
+  // The same of patterns for values, which need not outlive the call; false where one is none.
+  bool ValuesDisjoint(std::string_view a, std::string_view b);
   // Whether `value` is in `set`, patterns and formats included.
   StatusOr<bool> Contains(const StringSet& set, std::string_view value);
   // For EmitStringBody with the same builder.
@@ -44,17 +48,21 @@ class KeyPatterns {
     std::string_view head;  // that all its texts begin with, as far as it is plain
   };
   StatusOr<Parse> Parsed(PatternId pattern);
+  PatternId InternCopy(std::string_view pattern);
+  // Looks at `most` residuals at most.
+  StatusOr<bool> Disjoint(PatternId a, PatternId b, size_t most);
   bool OpenAt(NodeId pattern, bool end) const;
 
   GrammarBuilder& builder_;
   const Limits& limits_;
   std::vector<std::string_view> texts_;
+  std::deque<std::string> copies_;  // of texts that may go before this
   std::vector<Parse> parses_;
   absl::flat_hash_map<std::string_view, PatternId, TextHash> ids_;
   PatternMemo memo_;
   absl::flat_hash_map<std::pair<PatternId, std::string_view>, bool, TextHash> answers_;
   std::optional<CharLanguage> language_;  // made when two patterns are first compared
-  absl::flat_hash_map<std::pair<PatternId, PatternId>, bool> disjoint_;
+  absl::flat_hash_map<std::pair<PatternId, PatternId>, bool> disjoint_, values_disjoint_;
 };
 
 }  // namespace grammask::internal

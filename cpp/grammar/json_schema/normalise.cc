@@ -31,6 +31,9 @@ constexpr size_t kScopedSteps = 16;
 
 // Values up to this many are tested one by one to see that a set of strings is empty.
 constexpr size_t kTestedValues = 64;
+
+// Of the patterns of one set, so many are compared with each other.
+constexpr size_t kComparedPatterns = 4;
 // Elements up to this many are tested one by one to see that a count cannot be met.
 constexpr int64_t kTestedElements = 32;
 
@@ -604,8 +607,13 @@ StatusOr<bool> Normaliser::Disjoint(const NumberSet& a, const NumberSet& b) {
 
 StatusOr<bool> Normaliser::Disjoint(const StringSet& a, const StringSet& b) {
   if (internal::Disjoint(a, b)) return true;
-  if (!a.values && !b.values) return false;
-  return Empty(internal::Intersect(a, b));
+  if (a.values || b.values) return Empty(internal::Intersect(a, b));
+  for (const std::string& p : a.patterns) {
+    for (const std::string& q : b.patterns) {
+      if (patterns_.ValuesDisjoint(p, q)) return true;
+    }
+  }
+  return false;
 }
 
 StatusOr<bool> Normaliser::Disjoint(const ArraySet& a, const ArraySet& b) {
@@ -689,9 +697,21 @@ StatusOr<bool> Normaliser::Empty(ExprId expr, int depth) {
   return true;
 }
 
+// Whether two of its patterns are seen to have no text in common.
+bool Normaliser::PatternsClash(const StringSet& set) {
+  const size_t count = std::min(set.patterns.size(), kComparedPatterns);
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t j = i + 1; j < count; ++j) {
+      if (patterns_.ValuesDisjoint(set.patterns[i], set.patterns[j])) return true;
+    }
+  }
+  return false;
+}
+
 StatusOr<bool> Normaliser::Empty(const StringSet& set) {
   if (set.IsEmpty()) return true;
-  if (!set.values || set.values->size() > kTestedValues) return false;
+  if (!set.values) return PatternsClash(set);
+  if (set.values->size() > kTestedValues) return false;
   for (const std::string& value : *set.values) {
     GM_ASSIGN_OR_RETURN(bool holds, patterns_.Contains(set, value));
     if (holds) return false;

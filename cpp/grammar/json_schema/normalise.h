@@ -186,6 +186,7 @@ class Normaliser {
   StatusOr<bool> Empty(const ObjectSet& set, int depth);
   StatusOr<bool> EmptyCase(const ObjectSet& set);
   StatusOr<bool> Empty(const StringSet& set);
+  bool PatternsClash(const StringSet& set);
   const ValueSet& Known(ExprId expr) {
     const ValueSet* set = SlotOf(expr).set;
     return set != nullptr ? *set : unknown_;

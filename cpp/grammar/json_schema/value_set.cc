@@ -225,11 +225,30 @@ std::string ValueSet::ToString(const ExprPool& pool, const JsonDocument& documen
   return out.empty() ? "nothing\n" : out;
 }
 
+namespace {
+
+// So many pairs of cases of one type are compared to see two sets apart.
+constexpr size_t kFewCases = 16;
+
+// Whether all numbers of one are below all of the other.
+bool BoundsApart(const NumberSet& a, const NumberSet& b) {
+  return (a.upper && b.lower && a.upper->value < b.lower->value) ||
+         (b.upper && a.lower && b.upper->value < a.lower->value);
+}
+
+}  // namespace
+
 bool PlainlyApart(const ValueSet& a, const ValueSet& b) {
   if ((a.null && b.null) || (a.false_value && b.false_value) || (a.true_value && b.true_value) ||
-      (!a.numbers.empty() && !b.numbers.empty()) || (!a.arrays.empty() && !b.arrays.empty()) ||
-      (!a.objects.empty() && !b.objects.empty()) || a.strings.size() * b.strings.size() > 4) {
+      a.numbers.size() * b.numbers.size() > kFewCases || (!a.arrays.empty() && !b.arrays.empty()) ||
+      (!a.objects.empty() && !b.objects.empty()) ||
+      a.strings.size() * b.strings.size() > kFewCases) {
     return false;
+  }
+  for (const NumberSet& x : a.numbers) {
+    for (const NumberSet& y : b.numbers) {
+      if (!BoundsApart(x, y)) return false;
+    }
   }
   for (const StringSet& x : a.strings) {
     for (const StringSet& y : b.strings) {

@@ -193,7 +193,7 @@ struct ValueSet {
 };
 
 // True only where the sets plainly have no value in common: there is no type of which both have
-// some, but for strings of which both have a few.
+// some, but for a few strings, and numbers within other bounds.
 bool PlainlyApart(const ValueSet& a, const ValueSet& b);
 
 }  // namespace grammask::internal
