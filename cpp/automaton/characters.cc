@@ -174,8 +174,9 @@ TermId TermStore::HexTerm(std::span<const std::pair<uint32_t, uint32_t>> ranges,
     d = last;
   }
   absl::InlinedVector<TermId, 8> alternatives;
-  for (auto& [rest, set] : by_rest)
+  for (auto& [rest, set] : by_rest) {
     alternatives.push_back(Sequence(ByteClass(HexDigits(set)), rest));
+  }
   return Choice(alternatives);
 }
 
