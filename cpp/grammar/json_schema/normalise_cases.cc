@@ -89,13 +89,19 @@ bool IsShortList(const ValueSet& set) {
 
 uint64_t Byte(char c) { return static_cast<uint8_t>(c); }
 
-// The place of `key` among the named keys; `hint` is where it may be. size() where it is not.
+// The place of `key` among the named keys; `hint` is where it may be, and mostly near it is. size()
+// where it is not.
 inline size_t PlaceOf(const ObjectSet& set, std::string_view key, size_t hint) {
   const size_t count = set.named.size();
-  if (hint < count && SameKey(set.named[hint].key, key)) return hint;
-  size_t i = 0;
-  while (i < count && !SameKey(set.named[i].key, key)) ++i;
-  return i;
+  size_t below = std::min(hint, count), above = below;
+  while (below > 0 || above < count) {
+    if (above < count) {
+      if (SameKey(set.named[above].key, key)) return above;
+      ++above;
+    }
+    if (below > 0 && SameKey(set.named[--below].key, key)) return below;
+  }
+  return count;
 }
 
 }  // namespace
