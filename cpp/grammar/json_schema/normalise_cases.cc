@@ -99,7 +99,9 @@ inline size_t PlaceOf(const ObjectSet& set, std::string_view key, size_t hint) {
       if (SameKey(set.named[above].key, key)) return above;
       ++above;
     }
-    if (below > 0 && SameKey(set.named[--below].key, key)) return below;
+    if (below == 0) continue;
+    --below;
+    if (SameKey(set.named[below].key, key)) return below;
   }
   return count;
 }
