@@ -242,8 +242,7 @@ TermId TermStore::HexDigit(uint32_t digit) {
   TermId& known = hex_digits_[digit];
   if (known == Nothing()) {
     const char text = static_cast<char>('0' + digit);
-    known =
-        digit < 10 ? Literal({&text, 1}, false) : ByteClass(HexDigits(DigitRange(digit, digit)));
+    known = digit < 10 ? Literal({&text, 1}, false) : ByteClass(HexDigits(uint32_t{1} << digit));
   }
   return known;
 }

@@ -19,22 +19,12 @@ constexpr size_t kSearched = 24;
 // Lists of strings are one case up to so many of them: no more than are ever tested one by one.
 constexpr size_t kMerged = 64;
 
-bool IsAll(const NumberSet& s) { return s == NumberSet{}; }
-bool IsAll(const StringSet& s) { return s.IsAll(); }
-bool IsAll(const ArraySet& s) { return s.IsAll(); }
-bool IsAll(const ObjectSet& s) { return s.IsAll(); }
-
-template <class T>
-bool HoldsAll(const std::vector<T>& list) {
-  return list.size() == 1 && IsAll(list[0]);
-}
-
 // True only where it is plain.
 bool Within(const NumberSet& a, const NumberSet& b) { return IsSubset(a, b); }
 bool Within(const StringSet& a, const StringSet& b) { return PlainlyWithin(a, b); }
 template <class T>
 bool Within(const T& a, const T& b) {
-  return IsAll(b) || a == b;
+  return b.IsAll() || a == b;
 }
 
 }  // namespace

@@ -61,19 +61,8 @@ PatternId KeyPatterns::InternCopy(std::string_view pattern) {
 StatusOr<KeyPatterns::Parse> KeyPatterns::Parsed(PatternId pattern) {
   Parse& parse = parses_[pattern.value];
   if (!parse.done) {
-    auto [known, fresh] = memo_.try_emplace(text(pattern));
-    if (fresh) {
-      RegexOptions options;
-      options.encoding = RegexOptions::Encoding::kJsonString;
-      options.anchoring = RegexOptions::Anchoring::kSearch;
-      StatusOr<NodeId> node = ParseRegex(text(pattern), options, limits_, &builder_);
-      if (!node.ok()) {
-        memo_.erase(known);
-        return node.status();
-      }
-      known->second = *node;
-    }
-    parse = {true, known->second, TextAt(builder_, known->second, /*end=*/false)};
+    GM_ASSIGN_OR_RETURN(NodeId node, EmitPattern(&builder_, text(pattern), limits_, &memo_));
+    parse = {true, node, TextAt(builder_, node, /*end=*/false)};
   }
   return Parse{parse};
 }
@@ -97,13 +86,13 @@ bool KeyPatterns::OpenAt(NodeId pattern, bool end) const {
 }
 
 StatusOr<bool> KeyPatterns::Disjoint(PatternId a, PatternId b) {
-  return Disjoint(a, b, kMaxResiduals);
+  return Disjoint(a, b, /*thorough=*/true);
 }
 
-StatusOr<bool> KeyPatterns::Disjoint(PatternId a, PatternId b, size_t most) {
+StatusOr<bool> KeyPatterns::Disjoint(PatternId a, PatternId b, bool thorough) {
   if (a == b) return false;
   if (b < a) std::swap(a, b);
-  auto& disjoint = most == kMaxResiduals ? disjoint_ : values_disjoint_;
+  auto& disjoint = thorough ? disjoint_ : values_disjoint_;
   auto [known, fresh] = disjoint.try_emplace(std::pair(a, b), false);
   if (!fresh) return bool{known->second};
   GM_ASSIGN_OR_RETURN(Parse parse_a, Parsed(a));
@@ -111,14 +100,14 @@ StatusOr<bool> KeyPatterns::Disjoint(PatternId a, PatternId b, size_t most) {
   const NodeId in_a = parse_a.node, in_b = parse_b.node;
   if (PlainlyDisjoint(builder_, in_a, in_b)) return bool{disjoint[std::pair(a, b)] = true};
   // A short search pays where one begins with a text: the other mostly does otherwise.
-  const bool search = most == kMaxResiduals || !parse_a.head.empty() || !parse_b.head.empty();
-  if (!search) return false;
+  if (!thorough && parse_a.head.empty() && parse_b.head.empty()) return false;
   if (!language_) language_.emplace(RegexOptions::Encoding::kJsonString, &builder_);
   // Where anything may follow p and anything stand before q, pq is in both.
   if ((OpenAt(in_a, /*end=*/true) && OpenAt(in_b, /*end=*/false)) ||
       (OpenAt(in_b, /*end=*/true) && OpenAt(in_a, /*end=*/false))) {
     return false;
   }
+  const size_t most = thorough ? kMaxResiduals : kFewResiduals;
   std::vector<NodeId> seen = {language_->And(in_a, in_b)};
   absl::flat_hash_set<NodeId> known_rests(seen.begin(), seen.end());
   for (size_t i = 0; i < seen.size(); ++i) {
@@ -134,7 +123,7 @@ StatusOr<bool> KeyPatterns::Disjoint(PatternId a, PatternId b, size_t most) {
 }
 
 bool KeyPatterns::ValuesDisjoint(std::string_view a, std::string_view b) {
-  const StatusOr<bool> disjoint = Disjoint(InternCopy(a), InternCopy(b), kFewResiduals);
+  const StatusOr<bool> disjoint = Disjoint(InternCopy(a), InternCopy(b), /*thorough=*/false);
   return disjoint.ok() && *disjoint;
 }
 

@@ -49,8 +49,7 @@ class KeyPatterns {
   };
   StatusOr<Parse> Parsed(PatternId pattern);
   PatternId InternCopy(std::string_view pattern);
-  // Looks at `most` residuals at most.
-  StatusOr<bool> Disjoint(PatternId a, PatternId b, size_t most);
+  StatusOr<bool> Disjoint(PatternId a, PatternId b, bool thorough);
   bool OpenAt(NodeId pattern, bool end) const;
 
   GrammarBuilder& builder_;

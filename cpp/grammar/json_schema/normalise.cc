@@ -33,18 +33,9 @@ constexpr size_t kScopedSteps = 16;
 constexpr size_t kTestedValues = 64;
 
 // Of the patterns of one set, so many are compared with each other.
-constexpr size_t kComparedPatterns = 4;
+constexpr size_t kComparedPatterns = 8;
 // Elements up to this many are tested one by one to see that a count cannot be met.
 constexpr int64_t kTestedElements = 32;
-
-// `hint`: where it may be.
-const ObjectSet::Named* FindNamed(const ObjectSet& set, std::string_view key, size_t hint) {
-  if (hint < set.named.size() && SameKey(set.named[hint].key, key)) return &set.named[hint];
-  for (const ObjectSet::Named& n : set.named) {
-    if (SameKey(n.key, key)) return &n;
-  }
-  return nullptr;
-}
 
 // Whether every choice of members that holds the required ones has as many as there must be.
 bool NamedSayAll(const ObjectSet& set) {
@@ -606,14 +597,7 @@ StatusOr<bool> Normaliser::Disjoint(const NumberSet& a, const NumberSet& b) {
 }
 
 StatusOr<bool> Normaliser::Disjoint(const StringSet& a, const StringSet& b) {
-  if (internal::Disjoint(a, b)) return true;
-  if (a.values || b.values) return Empty(internal::Intersect(a, b));
-  for (const std::string& p : a.patterns) {
-    for (const std::string& q : b.patterns) {
-      if (patterns_.ValuesDisjoint(p, q)) return true;
-    }
-  }
-  return false;
+  return Empty(internal::Intersect(a, b));
 }
 
 StatusOr<bool> Normaliser::Disjoint(const ArraySet& a, const ArraySet& b) {
@@ -643,10 +627,10 @@ StatusOr<bool> Normaliser::Disjoint(const ObjectSet& a, const ObjectSet& b) {
     for (size_t i = 0; i < one->named.size(); ++i) {
       const ObjectSet::Named& n = one->named[i];
       if (!n.required) continue;
-      const ObjectSet::Named* m = FindNamed(*other, n.key, i);
+      const size_t place = other->PlaceOf(n.key, i);
       ExprId value;
-      if (m != nullptr) {
-        value = m->value;
+      if (place < other->named.size()) {
+        value = other->named[place].value;
       } else {
         GM_ASSIGN_OR_RETURN(value, algebra_.ExtraValue(*other, n.key));
       }

@@ -30,11 +30,6 @@ constexpr size_t kCompared = 128;
 // The most values of a member that tells cases apart.
 constexpr size_t kTagValues = 64;
 
-template <class T>
-bool HoldsAll(const std::vector<T>& cases) {
-  return cases.size() == 1 && cases[0] == T{};
-}
-
 uint8_t TypesIn(const ValueSet& set) {
   uint8_t types = 0;
   if (set.null) types |= kTypeNull;
@@ -88,23 +83,6 @@ bool IsShortList(const ValueSet& set) {
 }
 
 uint64_t Byte(char c) { return static_cast<uint8_t>(c); }
-
-// The place of `key` among the named keys; `hint` is where it may be, and mostly near it is. size()
-// where it is not.
-inline size_t PlaceOf(const ObjectSet& set, std::string_view key, size_t hint) {
-  const size_t count = set.named.size();
-  size_t below = std::min(hint, count), above = below;
-  while (below > 0 || above < count) {
-    if (above < count) {
-      if (SameKey(set.named[above].key, key)) return above;
-      ++above;
-    }
-    if (below == 0) continue;
-    --below;
-    if (SameKey(set.named[below].key, key)) return below;
-  }
-  return count;
-}
 
 }  // namespace
 
@@ -279,7 +257,7 @@ bool Normaliser::KeepsOrder(const ObjectSet& a, const ObjectSet& b) {
   bool beyond = false;  // a member that b does not name came
   for (size_t i = 0; i < a.named.size(); ++i) {
     if (a.named[i].value == kNone) continue;
-    size_t place = PlaceOf(b, a.named[i].key, i);
+    size_t place = b.PlaceOf(a.named[i].key, i);
     if (place == b.named.size()) {
       beyond = true;
       continue;
@@ -308,7 +286,7 @@ StatusOr<bool> Normaliser::Within(const ObjectSet& a, const ObjectSet& b, int de
     if (x == kAnything || y == kNone || pool_.IsSingle(y)) return false;
   }
   for (size_t i = b.named.size(); i-- > 0;) {  // the last ones are those that few sets name
-    size_t place = aligned ? i : PlaceOf(a, b.named[i].key, i);
+    size_t place = aligned ? i : a.PlaceOf(b.named[i].key, i);
     if (place == a.named.size()) {
       if (a.HasExtras() || b.named[i].required) return false;
       continue;
@@ -341,7 +319,7 @@ StatusOr<bool> Normaliser::Within(const ObjectSet& a, const ObjectSet& b, int de
   if (!names) return false;
   for (size_t i = 0; i < a.named.size(); ++i) {
     const ObjectSet::Named& n = a.named[i];
-    size_t place = aligned ? i : PlaceOf(b, n.key, i);
+    size_t place = aligned ? i : b.PlaceOf(n.key, i);
     ExprId value;
     if (place < b.named.size()) {
       value = b.named[place].value;
@@ -424,7 +402,7 @@ StatusOr<bool> Normaliser::Apart(const ObjectSet& a, const ObjectSet& b) {
     for (size_t i = 0; i < one->named.size(); ++i) {
       const ObjectSet::Named& n = one->named[i];
       if (!n.required) continue;
-      size_t place = PlaceOf(*other, n.key, i);
+      size_t place = other->PlaceOf(n.key, i);
       ExprId value;
       if (place < other->named.size()) {
         value = other->named[place].value;
@@ -480,7 +458,7 @@ StatusOr<const ObjectSet::Named*> Normaliser::TagOf(const ObjectSet& outside,
                                                     const ObjectSet& minus) {
   const ObjectSet::Named* none = nullptr;
   if (outside.named.size() != 1 || !outside.some.empty() || outside.named[0].required) return none;
-  size_t place = PlaceOf(minus, outside.named[0].key, 0);
+  size_t place = minus.PlaceOf(outside.named[0].key, 0);
   if (place == minus.named.size()) return none;
   const ObjectSet::Named& n = minus.named[place];
   if (!n.required || outside.named[0].value != pool_.Not(n.value)) return none;
@@ -496,7 +474,7 @@ Status Normaliser::SubtractObject(const ObjectSet& from, const ObjectSet& minus,
   auto add = [&](const ObjectSet& x, const ObjectSet& y) -> Status {
     // Most ways to be outside ask one member for what the other set does not give it.
     if (y.named.size() == 1) {
-      size_t place = PlaceOf(x, y.named[0].key, static_cast<size_t>(&y - outside.data()));
+      size_t place = x.PlaceOf(y.named[0].key, static_cast<size_t>(&y - outside.data()));
       if (place < x.named.size() && (x.named[place].required || y.named[0].required) &&
           pool_.And(x.named[place].value, y.named[0].value) == kNone) {
         return algebra_.Step();

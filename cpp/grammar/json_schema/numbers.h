@@ -46,6 +46,8 @@ struct NumberSet {
   // of integers and of multiples to members, drops conditions without effect, sorts the lists.
   void Normalise();
 
+  // Every number: no condition at all.
+  bool IsAll() const { return *this == NumberSet{}; }
   bool Contains(const Decimal& value) const;
   // True only when there is no member. Exact, but for sets of multiples whose bounds or common
   // multiple have more than Decimal::kMaxDigits digits, or that exclude more than ten multiples.

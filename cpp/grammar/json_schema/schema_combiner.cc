@@ -239,7 +239,7 @@ StatusOr<std::vector<T>> SchemaCombiner::ExactlyOne(const std::vector<T>& base,
   // Where two branches hold everything, none holds a value alone.
   size_t all = 0;
   for (size_t i = 0; i < branches.size(); ++i) {
-    all += !loose[i] && branches[i]->size() == 1 && branches[i]->front() == T{};
+    all += !loose[i] && HoldsAll(*branches[i]);
   }
   if (all > 1) return std::vector<T>();
   std::vector<std::vector<T>> inside(branches.size());

@@ -339,15 +339,7 @@ class BodyWriter {
   }
 
   StatusOr<NodeId> Pattern(const std::string& pattern) {
-    if (memo_ != nullptr) {
-      const auto known = memo_->find(pattern);
-      if (known != memo_->end()) return NodeId{known->second};
-    }
-    RegexOptions options;
-    options.encoding = RegexOptions::Encoding::kJsonString;
-    options.anchoring = RegexOptions::Anchoring::kSearch;
-    StatusOr<NodeId> node = ParseRegex(pattern, options, limits_, &b_);
-    if (node.ok() && memo_ != nullptr) memo_->try_emplace(pattern, *node);
+    StatusOr<NodeId> node = EmitPattern(&b_, pattern, limits_, memo_);
     if (node.ok()) return node;
     return Status(node.status().code(),
                   "pattern " + Quoted(pattern, '/') + ": " + node.status().message());
@@ -638,6 +630,20 @@ bool PlainlyWithin(const StringSet& a, const StringSet& b) {
 }
 
 bool Disjoint(const StringSet& a, const StringSet& b) { return Intersect(a, b).IsEmpty(); }
+
+StatusOr<NodeId> EmitPattern(GrammarBuilder* builder, std::string_view pattern,
+                             const Limits& limits, PatternMemo* memo) {
+  if (memo != nullptr) {
+    const auto known = memo->find(pattern);
+    if (known != memo->end()) return NodeId{known->second};
+  }
+  RegexOptions options;
+  options.encoding = RegexOptions::Encoding::kJsonString;
+  options.anchoring = RegexOptions::Anchoring::kSearch;
+  StatusOr<NodeId> node = ParseRegex(pattern, options, limits, builder);
+  if (node.ok() && memo != nullptr) memo->try_emplace(pattern, *node);
+  return node;
+}
 
 StatusOr<NodeId> EmitStringBody(GrammarBuilder* builder, const StringSet& original,
                                 const Limits& limits, PatternMemo* memo) {

@@ -66,6 +66,11 @@ bool Disjoint(const StringSet& a, const StringSet& b);
 // Patterns and formats that were written with one builder, and their nodes.
 using PatternMemo = absl::flat_hash_map<std::string, NodeId, TextHash, std::equal_to<>>;
 
+// A node for the JSON text of strings in which the pattern is found. Errors are those of
+// ParseRegex. What is in `memo`, which may be null, is not parsed again.
+StatusOr<NodeId> EmitPattern(GrammarBuilder* builder, std::string_view pattern,
+                             const Limits& limits, PatternMemo* memo);
+
 // A regular node for the JSON text between the quotes: exactly the members of `set`, each in every
 // spelling JSON allows. Errors are those of ParseRegex and EmitFormat; the message names the
 // pattern or format. Nothing() where the set is seen to be empty; a set that only the automaton

@@ -3,6 +3,7 @@
 #ifndef GRAMMASK_GRAMMAR_JSON_SCHEMA_VALUE_SET_H_
 #define GRAMMASK_GRAMMAR_JSON_SCHEMA_VALUE_SET_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -161,10 +162,32 @@ struct ObjectSet {
     return named.empty() && rest == kAnything && groups.empty() && names == kAnything && min == 0 &&
            max == kUnbounded && some.empty() && none.empty() && !closed;
   }
+  // Where `key` is in `named`; `hint` is where it may be, and mostly near it is. named.size() where
+  // it is not.
+  size_t PlaceOf(std::string_view key, size_t hint) const {
+    const size_t count = named.size();
+    size_t below = std::min(hint, count), above = below;
+    while (below > 0 || above < count) {
+      if (above < count) {
+        if (SameKey(named[above].key, key)) return above;
+        ++above;
+      }
+      if (below == 0) continue;
+      --below;
+      if (SameKey(named[below].key, key)) return below;
+    }
+    return count;
+  }
   // Whether any key may occur that is not named.
   bool HasExtras() const { return rest != kNone && max > 0; }
   friend bool operator==(const ObjectSet&, const ObjectSet&) = default;
 };
+
+// Whether the cases are one that holds every value of its type.
+template <class T>
+bool HoldsAll(const std::vector<T>& cases) {
+  return cases.size() == 1 && cases[0].IsAll();
+}
 
 // A set of JSON values: a union of cases in each type.
 struct ValueSet {
