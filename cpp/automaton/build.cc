@@ -29,6 +29,7 @@
 #include "automaton/recursive_group.h"
 #include "automaton/words.h"
 #include "base/check.h"
+#include "base/scratch.h"
 #include "grammar/node_store.h"
 
 namespace grammask::internal {
@@ -123,8 +124,8 @@ class TermBuilder {
   // Names the first rule that holds `node`.
   [[gnu::cold]] Status TooManyStates(NodeId node) {
     for (uint32_t r = 0; r < rules_.size(); ++r) {
-      std::vector<NodeId> todo = {g_.rule_body(RuleId(r))};
-      std::vector<bool> seen(nodes_.size());
+      ScratchVector<NodeId> todo = {g_.rule_body(RuleId(r))};
+      ScratchVector<bool> seen(nodes_.size());
       while (!todo.empty()) {
         const NodeId id = todo.back();
         todo.pop_back();
@@ -448,7 +449,7 @@ class TermBuilder {
   }
 
   uint64_t MembersLength(const NodeView& v) {
-    std::vector<ListMember> members;
+    ScratchVector<ListMember> members;
     for (size_t i = 0; i < v.members.uses().size(); ++i) {
       members.push_back({v.members.use(i), v.members.meets(i), at(v.children[i + 2]).length});
     }
@@ -463,7 +464,7 @@ class TermBuilder {
   // Least shortest texts: one visit to every node without a term, callees first, and passes over
   // those that came to be measured before something that they are made of, until nothing changes.
   void FindLengths() {
-    const std::vector<uint32_t> early = VisitOpen();
+    const ScratchVector<uint32_t> early = VisitOpen();
     if (!FindLengthsByPasses(early)) FindLengthsByQueue();
     for (uint32_t r = 0; r < rules_.size(); ++r) {
       rules_[r].length = at(g_.rule_body(RuleId(r))).length;
@@ -473,16 +474,16 @@ class TermBuilder {
   // Measures the nodes without a term that the root reaches, those that they are made of first.
   // Returns those of which this is not the last word: they are made of something that was visited
   // already but not measured, as it is made of them.
-  std::vector<uint32_t> VisitOpen() {
+  ScratchVector<uint32_t> VisitOpen() {
     enum : uint8_t { kNew, kEntered, kLeftEarly, kLeft };
     struct Frame {
       NodeId id;
       bool early;
       std::span<const NodeId> below;
     };
-    std::vector<uint32_t> early;
-    std::vector<uint8_t> state(nodes_.size(), kLeft);
-    std::vector<Frame> frames;
+    ScratchVector<uint32_t> early;
+    ScratchVector<uint8_t> state(nodes_.size(), kLeft);
+    ScratchVector<Frame> frames;
     frames.reserve(64);
     for (NodeId id : open_) state[id.value] = kNew;
     auto enter = [&](NodeId id) {
@@ -540,11 +541,11 @@ class TermBuilder {
   // The same by order of length, each node settled once (Knuth, "A generalization of Dijkstra's
   // algorithm", 1977).
   void FindLengthsByQueue() {
-    std::vector<std::vector<uint32_t>> users(nodes_.size()), rule_users(rules_.size()),
+    ScratchVector<ScratchVector<uint32_t>> users(nodes_.size()), rule_users(rules_.size()),
         bodies(nodes_.size());
     using Entry = std::pair<uint64_t, uint32_t>;
-    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
-    std::vector<bool> settled(nodes_.size());
+    std::priority_queue<Entry, ScratchVector<Entry>, std::greater<>> queue;
+    ScratchVector<bool> settled(nodes_.size());
     for (uint32_t r = 0; r < rules_.size(); ++r) bodies[g_.rule_body(RuleId(r)).value].push_back(r);
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
       const NodeView v = stored_.View(NodeId(i));
@@ -576,7 +577,7 @@ class TermBuilder {
 
   // The nodes below `body` that have no term yet, children first. Unproductive ones are left out:
   // they become Nothing(). So are shared ones whose terms are made when asked for.
-  void Collect(NodeId body, std::vector<uint32_t>* out) {
+  void Collect(NodeId body, ScratchVector<uint32_t>* out) {
     const size_t first = out->size();
     auto find = [&](NodeId id) {
       Node& n = at(id);
@@ -601,8 +602,8 @@ class TermBuilder {
       bool self;    // calls itself
       size_t next;  // of its nodes, the one to look at
     };
-    std::vector<Frame> frames;
-    std::vector<uint32_t> stack, below, component;
+    ScratchVector<Frame> frames;
+    ScratchVector<uint32_t> stack, below, component;
     frames.reserve(16);
     stack.reserve(16);
     below.reserve(open_.size() + 64);
@@ -793,10 +794,10 @@ class TermBuilder {
   }
 
   // `collected`: among others the nodes of each rule that had no term when it was entered.
-  void BuildCycle(const std::vector<uint32_t>& component, std::span<const uint32_t> collected) {
+  void BuildCycle(const ScratchVector<uint32_t>& component, std::span<const uint32_t> collected) {
     // Nodes that do not reach the cycle first; the others only once its procedures are known.
-    std::vector<uint32_t> by_rule;
-    std::vector<size_t> ends = {0};  // where in it the nodes of each rule end
+    ScratchVector<uint32_t> by_rule;
+    ScratchVector<size_t> ends = {0};  // where in it the nodes of each rule end
     for (uint32_t r : component) {
       rules_[r].on_stack = true;  // marks the members
       for (size_t i = rules_[r].first; i < rules_[r].last; ++i) {
@@ -804,10 +805,10 @@ class TermBuilder {
       }
       ends.push_back(by_rule.size());
     }
-    std::vector<uint32_t> below = by_rule;
+    ScratchVector<uint32_t> below = by_rule;
     std::ranges::sort(below);
     below.erase(std::unique(below.begin(), below.end()), below.end());
-    std::vector<uint32_t> cyclic;
+    ScratchVector<uint32_t> cyclic;
     for (uint32_t i : below) {
       const StoredNode& node = stored_.stored(NodeId(i));
       bool& in_cycle = nodes_[i].in_cycle;
@@ -853,8 +854,8 @@ class TermBuilder {
 
   // The bodies of a cycle, exactly: terms by id, members of the cycle by position. Its words are
   // those of recursive_group.h.
-  std::string Describe(const std::vector<uint32_t>& component,
-                       const std::vector<uint32_t>& cyclic) {
+  std::string Describe(const ScratchVector<uint32_t>& component,
+                       const ScratchVector<uint32_t>& cyclic) {
     // As many words as there can be; where there are members, uses come on top.
     size_t words = 2 + component.size();
     for (uint32_t i : cyclic) {
@@ -913,12 +914,12 @@ class TermBuilder {
   const Grammar& g_;
   const NodeStorage& stored_;
   TermStore& s_;
-  std::vector<Node> nodes_;
-  std::vector<Rule> rules_;
-  std::vector<NodeId> open_;       // nodes that reach rules: without a term at first
-  std::vector<uint32_t> program_;  // the one being written
-  size_t may_wait_;                // nodes that may still be written into programs
-  bool is_part_ = false;           // of other grammars, see RunPart
+  ScratchVector<Node> nodes_;
+  ScratchVector<Rule> rules_;
+  ScratchVector<NodeId> open_;       // nodes that reach rules: without a term at first
+  ScratchVector<uint32_t> program_;  // the one being written
+  size_t may_wait_;                  // nodes that may still be written into programs
+  bool is_part_ = false;             // of other grammars, see RunPart
   Status failed_;
 };
 

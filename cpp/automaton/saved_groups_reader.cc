@@ -119,7 +119,7 @@ void TermReader::ReadGroupRecord(uint64_t children, std::vector<uint64_t>* words
     record.members.push_back({key, NodeId(), required});
   }
   if (!in_.ok()) return;
-  const std::vector<uint32_t> encoded = EncodeRecord(record);
+  const ScratchVector<uint32_t> encoded = EncodeRecord(record);
   PackRecord(RecordView(encoded.data() + children, count).words(), words);
   Nest nest;
   const TermId any_text = s_.Repeat(s_.Character(CodePointSet::All(), true), 0, kUnbounded);

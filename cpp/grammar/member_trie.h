@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
+#include "base/scratch.h"
 #include "grammar/record.h"
 
 namespace grammask::internal {
@@ -32,11 +33,11 @@ class MemberTrie {
     uint32_t depth = 0;
     bool leads = true;  // perhaps none of them is there
     // What may follow where some is there, and where none is.
-    std::vector<NodeId> rests, firsts;
+    ScratchVector<NodeId> rests, firsts;
   };
   using Step = std::tuple<uint32_t, NodeId, NodeId, bool>;  // from a place by a member
 
-  std::vector<Place> places_;  // parents first
+  ScratchVector<Place> places_;  // parents first
   absl::flat_hash_map<Step, uint32_t> index_;
   NodeId quote_, comma_quote_, quote_colon_, after_;
   size_t cases_ = 0;

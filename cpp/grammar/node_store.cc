@@ -136,8 +136,8 @@ uint64_t MixOther(uint64_t h, const StoredNode& node) {
 
 }  // namespace
 
-std::vector<uint32_t> EncodeMembers(const Members& m) {
-  std::vector<uint32_t> words = {m.separator.value, m.end.value};
+ScratchVector<uint32_t> EncodeMembers(const Members& m) {
+  ScratchVector<uint32_t> words = {m.separator.value, m.end.value};
   for (const Members::Member& member : m.members) words.push_back(member.node.value);
   const auto children = static_cast<uint32_t>(words.size());
   for (const Members::Member& member : m.members) {
@@ -152,8 +152,8 @@ std::vector<uint32_t> EncodeMembers(const Members& m) {
   return words;
 }
 
-std::vector<uint32_t> EncodeRecord(const Record& r) {
-  std::vector<uint32_t> words;
+ScratchVector<uint32_t> EncodeRecord(const Record& r) {
+  ScratchVector<uint32_t> words;
   size_t text = 0;
   for (const Record::Member& member : r.members) text += member.key.size();
   words.reserve(RecordView::kFixed + 3 * r.members.size() + (text + 3) / 4 + 2);

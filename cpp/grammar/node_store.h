@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/hash_slots.h"
+#include "base/scratch.h"
 #include "grammar/ast.h"
 
 namespace grammask::internal {
@@ -27,10 +28,10 @@ struct StoredNode {
 };
 
 // The words of a kMembers node: children, uses, min, max, conditions, number of children.
-std::vector<uint32_t> EncodeMembers(const Members& members);
+ScratchVector<uint32_t> EncodeMembers(const Members& members);
 // The words of a kRecord node: children, required, ends of keys, keys, may_be_empty, number of
 // children.
-std::vector<uint32_t> EncodeRecord(const Record& record);
+ScratchVector<uint32_t> EncodeRecord(const Record& record);
 
 struct RepeatData {
   int64_t min, max;

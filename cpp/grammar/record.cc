@@ -18,6 +18,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "base/check.h"
+#include "base/scratch.h"
 
 namespace grammask::internal {
 namespace {
@@ -90,8 +91,8 @@ NodeId MembersInOrder(GrammarBuilder* builder, const OrderedMembers& all,
 
 NodeId ExpandRecord(GrammarBuilder* builder, const Record& r) {
   const NodeId nothing = builder->Nothing();
-  std::vector<OrderedMembers::Member> members;
-  std::vector<NodeId> keys;
+  ScratchVector<OrderedMembers::Member> members;
+  ScratchVector<NodeId> keys;
   for (const Record::Member& m : r.members) {
     keys.push_back(builder->JsonText(m.key));
     if (m.value == nothing && m.required) return nothing;

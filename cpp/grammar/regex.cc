@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/scratch.h"
 #include "grammar/regex_assertions.h"
 #include "grammar/regex_language.h"
 #include "grammar/regex_parser.h"
@@ -22,10 +23,10 @@ namespace grammask::internal {
 namespace {
 
 // The nodes of all tree nodes without assertions; Nothing for the others.
-std::vector<NodeId> BuildPlain(const RegexTree& tree, CharLanguage* language) {
+ScratchVector<NodeId> BuildPlain(const RegexTree& tree, CharLanguage* language) {
   GrammarBuilder& builder = language->builder();
-  std::vector<NodeId> plain(tree.nodes.size(), builder.Nothing());
-  std::vector<NodeId> parts;
+  ScratchVector<NodeId> plain(tree.nodes.size(), builder.Nothing());
+  ScratchVector<NodeId> parts;
   for (uint32_t id = 0; id < tree.nodes.size(); ++id) {
     const RegexNode& n = tree.nodes[id];
     if (n.has_look) continue;
@@ -104,17 +105,17 @@ StatusOr<NodeId> ParseRegex(std::string_view pattern, const RegexOptions& option
                             const Limits& limits, GrammarBuilder* builder) {
   GM_ASSIGN_OR_RETURN(RegexTree tree, ParseRegexTree(pattern, options, limits));
   CharLanguage language(options.encoding, builder);
-  std::vector<NodeId> plain = BuildPlain(tree, &language);
+  ScratchVector<NodeId> plain = BuildPlain(tree, &language);
   std::optional<RegexAssertions> assertions;
 
   bool search = options.anchoring == RegexOptions::Anchoring::kSearch;
   // Alternatives without assertions by the sides on which any text may stand: bit 0 left, 1 right.
-  std::array<std::vector<NodeId>, 4> by_padding;
-  std::vector<NodeId> alternatives;
+  std::array<ScratchVector<NodeId>, 4> by_padding;
+  ScratchVector<NodeId> alternatives;
   const RegexNode& root = tree.nodes[tree.root];
   std::span<const uint32_t> ids =
       root.kind == RegexKind::kChoice ? tree.ChildrenOf(root) : std::span(&tree.root, 1);
-  std::vector<NodeId> parts;
+  ScratchVector<NodeId> parts;
   for (const uint32_t& id : ids) {
     Alternative a = TakeAnchors(tree, &id);
     bool pad_left = search && !a.at_start, pad_right = search && !a.at_end;

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/scratch.h"
 #include "base/utf8.h"
 #include "grammar/regex_chars.h"
 #include "grammar/unicode_tables.h"
@@ -81,9 +82,9 @@ class Parser {
   RegexCharReader in_;
   RegexTree tree_;
   Flags flags_;
-  std::vector<Group> groups_;           // open ones; the first is the whole pattern
-  std::vector<uint32_t> items_;         // of unfinished alternatives
-  std::vector<uint32_t> alternatives_;  // of open groups
+  ScratchVector<Group> groups_;           // open ones; the first is the whole pattern
+  ScratchVector<uint32_t> items_;         // of unfinished alternatives
+  ScratchVector<uint32_t> alternatives_;  // of open groups
   // Indices of tree_.sets: by character in ignore_case, and by the text of a \w or \p{..}.
   absl::flat_hash_map<uint32_t, uint32_t> case_variants_;
   absl::flat_hash_map<std::pair<std::string_view, bool>, uint32_t> escape_sets_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/code_point_set.h"
+#include "base/scratch.h"
 
 namespace grammask::internal {
 
@@ -38,9 +39,9 @@ struct RegexNode {
 
 // Nodes come after their children, so a pass over all of them is a loop. Groups leave no node.
 struct RegexTree {
-  std::vector<RegexNode> nodes;
-  std::vector<uint32_t> children;
-  std::vector<CodePointSet> sets;
+  ScratchVector<RegexNode> nodes;
+  ScratchVector<uint32_t> children;
+  ScratchVector<CodePointSet> sets;
   std::string text;
   uint32_t root = 0;
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/scratch.h"
 #include "base/utf8.h"
 
 namespace grammask::internal {
@@ -171,7 +172,7 @@ NodeId Simplifier::Members(const internal::Members& given) {
   if (m.members.empty() || (!unlimited && once < m.min) || m.min > m.max) return nothing_;
   if (met != all) return nothing_;
   // The fewest members that meet all conditions, beside those required.
-  std::vector<int64_t> fewest(all + 1, 0);
+  ScratchVector<int64_t> fewest(all + 1, 0);
   for (uint32_t unmet = 1; unmet <= all; ++unmet) {
     fewest[unmet] = INT64_MAX;
     for (const internal::Members::Member& member : m.members) {
@@ -180,7 +181,7 @@ NodeId Simplifier::Members(const internal::Members& given) {
     }
   }
   if (required + fewest[all] > m.max) return nothing_;
-  std::vector<uint32_t> words = EncodeMembers(m);
+  ScratchVector<uint32_t> words = EncodeMembers(m);
   return Intern({NodeKind::kMembers, false, static_cast<uint32_t>(words.size()), words.data()});
 }
 
@@ -189,7 +190,7 @@ NodeId Simplifier::Record(const internal::Record& record) {
   for (const internal::Record::Member& member : record.members) {
     if (member.required && member.value == nothing_) return nothing_;
   }
-  const std::vector<uint32_t> words = EncodeRecord(record);
+  const ScratchVector<uint32_t> words = EncodeRecord(record);
   return Intern({NodeKind::kRecord, false, static_cast<uint32_t>(words.size()), words.data()});
 }
 

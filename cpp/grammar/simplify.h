@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/scratch.h"
 #include "grammar/ast.h"
 #include "grammar/node_store.h"
 #include "grammask/limits.h"
@@ -79,8 +80,8 @@ class Simplifier {
 
   // Of the call that runs, kept for their memory. Sequence, Choice and And never run inside one
   // another.
-  std::vector<NodeId> list_;
-  std::vector<uint8_t> may_join_;  // what MayJoin found, by node
+  ScratchVector<NodeId> list_;
+  ScratchVector<uint8_t> may_join_;  // what MayJoin found, by node
   // A sequence joins neighbouring literals: the text that waits to be appended to `list_`.
   std::string literal_;
   NodeKind literal_kind_ = NodeKind::kBytes;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/scratch.h"
 #include "grammar/json_schema/emit.h"
 #include "grammar/json_schema/json_document.h"
 #include "grammar/json_schema/normalise.h"
@@ -97,7 +98,9 @@ TEST(JsonSchema, Cases) {
   ASSERT_GT(cases.size(), 100u);
   for (const Case& c : cases) {
     SCOPED_TRACE("cases.txt line " + std::to_string(c.line) + ": " + c.schema);
+    const size_t pieces = ScratchOfThread().pieces;
     StatusOr<Grammar> grammar = GrammarFromJsonSchema(c.schema, c.options);
+    EXPECT_EQ(ScratchOfThread().pieces, pieces) << "something outlives the reading of a schema";
     if (!c.code.empty()) {
       EXPECT_EQ(CodeName(grammar.status().code()), c.code);
       EXPECT_NE(grammar.status().message().find(c.part), std::string::npos)

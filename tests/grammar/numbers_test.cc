@@ -320,9 +320,9 @@ TEST(NumbersTest, AlgebraAgreesWithMembership) {
     again = normal;
     again.Normalise();
     ASSERT_EQ(normal, again) << a.ToString();
-    std::vector<NumberSet> outside = Complement(a);
+    ScratchVector<NumberSet> outside = Complement(a);
     bool disjoint = Disjoint(a, b), subset = IsSubset(a, b), empty = a.IsEmpty();
-    std::optional<std::vector<Decimal>> members = a.Members(200);
+    std::optional<ScratchVector<Decimal>> members = a.Members(200);
     for (const Decimal& v : values) {
       bool in_a = a.Contains(v), in_b = b.Contains(v);
       ASSERT_EQ(both.Contains(v), in_a && in_b) << v.ToString() << " " << both.ToString();

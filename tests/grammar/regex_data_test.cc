@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/scratch.h"
 #include "base/utf8.h"
 #include "grammar/regex.h"
 #include "grammar/small_language.h"
@@ -110,6 +111,7 @@ TEST(RegexDataTest, ListedPatternsAgree) {
     CheckRow(row, 3, cases[row[2].get<std::string>()], RegexOptions::Encoding::kUtf8);
     if (HasFailure()) return;
   }
+  EXPECT_EQ(ScratchOfThread().pieces, 0u) << "something outlives the reading of a pattern";
 }
 
 TEST(RegexDataTest, ListedPatternsAgreeInJsonStrings) {

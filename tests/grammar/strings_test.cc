@@ -128,7 +128,9 @@ bool Member(const StringSet& set, const std::string& s) {
     if (!HoldsIn(Formats(), f, s)) return false;
   for (const auto& f : set.not_formats)
     if (HoldsIn(Formats(), f, s)) return false;
-  auto in = [&](const auto& list) { return std::find(list.begin(), list.end(), s) != list.end(); };
+  auto in = [&](const auto& list) {
+    return std::find(list.begin(), list.end(), std::string_view(s)) != list.end();
+  };
   return (!set.values || in(*set.values)) && !in(set.excluded);
 }
 
@@ -159,9 +161,9 @@ StringSet RandomSet(std::mt19937_64& random) {
   StringSet set;
   auto one_in = [&](int n) { return random() % static_cast<uint64_t>(n) == 0; };
   auto some = [&](const std::vector<Condition>& from) {
-    return std::string(from[random() % from.size()].text);
+    return ScratchString(from[random() % from.size()].text);
   };
-  auto any = [&] { return Universe()[random() % Universe().size()]; };
+  auto any = [&] { return ScratchString(Universe()[random() % Universe().size()]); };
   if (one_in(2)) set.min_length = static_cast<int64_t>(random() % 4);
   if (one_in(2)) set.max_length = set.min_length + static_cast<int64_t>(random() % 4);
   if (one_in(2)) set.patterns.push_back(some(Patterns()));
@@ -205,7 +207,7 @@ TEST(StringsTest, AlgebraAgreesWithMembership) {
     StringSet again = normal;
     again.Normalise();
     ASSERT_EQ(normal, again);
-    std::vector<StringSet> outside = Complement(a);
+    ScratchVector<StringSet> outside = Complement(a);
     bool disjoint = Disjoint(a, b), empty = a.IsEmpty();
     for (const std::string& s : Universe()) {
       bool in_a = Member(a, s), in_b = Member(b, s);
@@ -239,7 +241,7 @@ TEST(StringsTest, UnitedAlternativesHoldTheSame) {
       set.Normalise();
     }
     RegularLanguage language([&](GrammarBuilder* b) -> StatusOr<NodeId> {
-      std::vector<NodeId> bodies;
+      ScratchVector<NodeId> bodies;
       for (const StringSet& set : sets) {
         GM_ASSIGN_OR_RETURN(NodeId body, EmitStringBody(b, set, {}));
         bodies.push_back(body);
@@ -295,7 +297,7 @@ TEST(StringsTest, ListsOfValuesMerge) {
   EXPECT_FALSE(ListsApart(one, other));
   // Of many nothing is said.
   other.values->clear();
-  for (int i = 0; i < 100; ++i) other.values->push_back("v" + std::to_string(i));
+  for (int i = 0; i < 100; ++i) other.values->emplace_back("v" + std::to_string(i));
   EXPECT_FALSE(ListsApart(one, other));
 }
 
@@ -303,18 +305,18 @@ TEST(StringsTest, ListsOfValuesMeet) {
   std::mt19937_64 random(3);
   for (int round = 0; round < 400; ++round) {
     auto list = [&](size_t most) {
-      std::vector<std::string> values;
+      ScratchVector<ScratchString> values;
       for (size_t i = 0, n = random() % most; i < n; ++i) {
-        values.push_back("v" + std::to_string(random() % 30));
+        values.emplace_back("v" + std::to_string(random() % 30));
       }
       return values;
     };
     StringSet a, b;
     a.values = list(round % 2 == 0 ? 6 : 40);
     b.values = list(40);
-    std::vector<std::string> expected;
+    ScratchVector<ScratchString> expected;
     for (int i = 0; i < 30; ++i) {
-      const std::string text = "v" + std::to_string(i);
+      const ScratchString text("v" + std::to_string(i));
       if (std::ranges::count(*a.values, text) > 0 && std::ranges::count(*b.values, text) > 0) {
         expected.push_back(text);
       }
@@ -450,7 +452,7 @@ TEST(StringsTest, Errors) {
 // parts allow.
 TEST(StringsTest, ClashesOfTextsAndLengths) {
   GrammarBuilder builder;
-  auto emit = [&](std::vector<std::string> patterns, std::vector<std::string> not_patterns,
+  auto emit = [&](ScratchVector<ScratchString> patterns, ScratchVector<ScratchString> not_patterns,
                   int64_t min = 0) {
     StringSet set;
     set.min_length = min;

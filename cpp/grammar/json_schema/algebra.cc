@@ -11,6 +11,8 @@
 
 #include <algorithm>
 
+#include "base/scratch.h"
+
 namespace grammask::internal {
 namespace {
 
@@ -50,7 +52,7 @@ Algebra::Budget::~Budget() {
 
 // Adds one case to a union, leaving out what another case contains.
 template <class T>
-Status Algebra::Add(std::vector<T>* list, T item) {
+Status Algebra::Add(ScratchVector<T>* list, T item) {
   if (list->size() <= kSearched) {
     for (T& other : *list) {
       if (Within(item, other)) return {};
@@ -65,12 +67,12 @@ Status Algebra::Add(std::vector<T>* list, T item) {
 }
 
 template <class T>
-StatusOr<std::vector<T>> Algebra::MeetAll(const std::vector<T>& a, const std::vector<T>& b) {
-  if (a.empty() || b.empty()) return std::vector<T>();
-  if (HoldsAll(a)) return std::vector<T>(b);
-  if (HoldsAll(b)) return std::vector<T>(a);
-  std::vector<T> out;
-  std::vector<T> met;
+StatusOr<ScratchVector<T>> Algebra::MeetAll(const ScratchVector<T>& a, const ScratchVector<T>& b) {
+  if (a.empty() || b.empty()) return ScratchVector<T>();
+  if (HoldsAll(a)) return ScratchVector<T>(b);
+  if (HoldsAll(b)) return ScratchVector<T>(a);
+  ScratchVector<T> out;
+  ScratchVector<T> met;
   for (const T& x : a) {
     for (const T& y : b) {
       met.clear();
@@ -83,10 +85,10 @@ StatusOr<std::vector<T>> Algebra::MeetAll(const std::vector<T>& a, const std::ve
 }
 
 template <class T>
-StatusOr<std::vector<T>> Algebra::ComplementAll(const std::vector<T>& cases) {
-  std::vector<T> out(1);
+StatusOr<ScratchVector<T>> Algebra::ComplementAll(const ScratchVector<T>& cases) {
+  ScratchVector<T> out(1);
   for (const T& c : cases) {
-    std::vector<T> outside;
+    ScratchVector<T> outside;
     GM_RETURN_IF_ERROR(Outside(c, &outside));
     GM_ASSIGN_OR_RETURN(out, MeetAll(out, outside));
     if (out.empty()) break;
@@ -94,20 +96,20 @@ StatusOr<std::vector<T>> Algebra::ComplementAll(const std::vector<T>& cases) {
   return out;
 }
 
-template StatusOr<std::vector<NumberSet>> Algebra::MeetAll(const std::vector<NumberSet>&,
-                                                           const std::vector<NumberSet>&);
-template StatusOr<std::vector<StringSet>> Algebra::MeetAll(const std::vector<StringSet>&,
-                                                           const std::vector<StringSet>&);
-template StatusOr<std::vector<ArraySet>> Algebra::MeetAll(const std::vector<ArraySet>&,
-                                                          const std::vector<ArraySet>&);
-template StatusOr<std::vector<ObjectSet>> Algebra::MeetAll(const std::vector<ObjectSet>&,
-                                                           const std::vector<ObjectSet>&);
-template StatusOr<std::vector<NumberSet>> Algebra::ComplementAll(const std::vector<NumberSet>&);
-template StatusOr<std::vector<StringSet>> Algebra::ComplementAll(const std::vector<StringSet>&);
-template StatusOr<std::vector<ArraySet>> Algebra::ComplementAll(const std::vector<ArraySet>&);
-template StatusOr<std::vector<ObjectSet>> Algebra::ComplementAll(const std::vector<ObjectSet>&);
-template Status Algebra::Add(std::vector<ArraySet>*, ArraySet);
-template Status Algebra::Add(std::vector<ObjectSet>*, ObjectSet);
+template StatusOr<ScratchVector<NumberSet>> Algebra::MeetAll(const ScratchVector<NumberSet>&,
+                                                             const ScratchVector<NumberSet>&);
+template StatusOr<ScratchVector<StringSet>> Algebra::MeetAll(const ScratchVector<StringSet>&,
+                                                             const ScratchVector<StringSet>&);
+template StatusOr<ScratchVector<ArraySet>> Algebra::MeetAll(const ScratchVector<ArraySet>&,
+                                                            const ScratchVector<ArraySet>&);
+template StatusOr<ScratchVector<ObjectSet>> Algebra::MeetAll(const ScratchVector<ObjectSet>&,
+                                                             const ScratchVector<ObjectSet>&);
+template StatusOr<ScratchVector<NumberSet>> Algebra::ComplementAll(const ScratchVector<NumberSet>&);
+template StatusOr<ScratchVector<StringSet>> Algebra::ComplementAll(const ScratchVector<StringSet>&);
+template StatusOr<ScratchVector<ArraySet>> Algebra::ComplementAll(const ScratchVector<ArraySet>&);
+template StatusOr<ScratchVector<ObjectSet>> Algebra::ComplementAll(const ScratchVector<ObjectSet>&);
+template Status Algebra::Add(ScratchVector<ArraySet>*, ArraySet);
+template Status Algebra::Add(ScratchVector<ObjectSet>*, ObjectSet);
 
 StatusOr<ValueSet> Algebra::IntersectOthers(const ValueSet& a, const ValueSet& b) {
   ValueSet out;
@@ -129,7 +131,7 @@ StatusOr<ValueSet> Algebra::Intersect(const ValueSet& a, const ValueSet& b) {
 }
 
 template <class T>
-Status Algebra::NarrowAll(std::vector<T>* a, const std::vector<T>& b) {
+Status Algebra::NarrowAll(ScratchVector<T>* a, const ScratchVector<T>& b) {
   if (HoldsAll(b)) return {};
   GM_ASSIGN_OR_RETURN(*a, MeetAll(*a, b));
   return {};
@@ -171,13 +173,13 @@ StatusOr<ValueSet> Algebra::Complement(const ValueSet& set) {
   return out;
 }
 
-Status Algebra::Meet(const NumberSet& a, const NumberSet& b, std::vector<NumberSet>* out) {
+Status Algebra::Meet(const NumberSet& a, const NumberSet& b, ScratchVector<NumberSet>* out) {
   NumberSet both = internal::Intersect(a, b);
   if (!both.IsEmpty()) out->push_back(std::move(both));
   return {};
 }
 
-Status Algebra::Meet(const StringSet& a, const StringSet& b, std::vector<StringSet>* out) {
+Status Algebra::Meet(const StringSet& a, const StringSet& b, ScratchVector<StringSet>* out) {
   // Large enumerations cost what they hold.
   GM_RETURN_IF_ERROR(Step((a.values ? a.values->size() : 0) + (b.values ? b.values->size() : 0)));
   if (ListsApart(a, b)) return {};
@@ -186,12 +188,12 @@ Status Algebra::Meet(const StringSet& a, const StringSet& b, std::vector<StringS
   return {};
 }
 
-Status Algebra::Outside(const NumberSet& set, std::vector<NumberSet>* out) {
+Status Algebra::Outside(const NumberSet& set, ScratchVector<NumberSet>* out) {
   *out = internal::Complement(set);
   return {};
 }
 
-Status Algebra::Outside(const StringSet& set, std::vector<StringSet>* out) {
+Status Algebra::Outside(const StringSet& set, ScratchVector<StringSet>* out) {
   *out = internal::Complement(set);
   return {};
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/scratch.h"
 #include "base/status.h"
 #include "grammar/json_schema/key_patterns.h"
 #include "grammar/json_schema/value_set.h"
@@ -37,21 +38,21 @@ class Algebra {
   StatusOr<ValueSet> Complement(const ValueSet& set);
 
   // One case of a type with another: their intersection, as no, one or several cases.
-  Status Meet(const NumberSet& a, const NumberSet& b, std::vector<NumberSet>* out);
-  Status Meet(const StringSet& a, const StringSet& b, std::vector<StringSet>* out);
-  Status Meet(const ArraySet& a, const ArraySet& b, std::vector<ArraySet>* out);
-  Status Meet(const ObjectSet& a, const ObjectSet& b, std::vector<ObjectSet>* out);
+  Status Meet(const NumberSet& a, const NumberSet& b, ScratchVector<NumberSet>* out);
+  Status Meet(const StringSet& a, const StringSet& b, ScratchVector<StringSet>* out);
+  Status Meet(const ArraySet& a, const ArraySet& b, ScratchVector<ArraySet>* out);
+  Status Meet(const ObjectSet& a, const ObjectSet& b, ScratchVector<ObjectSet>* out);
 
   // Unions of cases of one type.
   template <class T>
-  StatusOr<std::vector<T>> MeetAll(const std::vector<T>& a, const std::vector<T>& b);
+  StatusOr<ScratchVector<T>> MeetAll(const ScratchVector<T>& a, const ScratchVector<T>& b);
   template <class T>
-  Status NarrowAll(std::vector<T>* a, const std::vector<T>& b);
+  Status NarrowAll(ScratchVector<T>* a, const ScratchVector<T>& b);
   template <class T>
-  StatusOr<std::vector<T>> ComplementAll(const std::vector<T>& cases);
+  StatusOr<ScratchVector<T>> ComplementAll(const ScratchVector<T>& cases);
   // Adds one case, leaving out what another plainly contains.
   template <class T>
-  Status Add(std::vector<T>* list, T item);
+  Status Add(ScratchVector<T>* list, T item);
 
   // The values that an extra key may take in `set`, by the patterns that `key` matches.
   StatusOr<ExprId> ExtraValue(const ObjectSet& set, std::string_view key);
@@ -76,14 +77,14 @@ class Algebra {
   };
 
  private:
-  Status Outside(const NumberSet& set, std::vector<NumberSet>* out);
-  Status Outside(const StringSet& set, std::vector<StringSet>* out);
-  Status Outside(const ArraySet& set, std::vector<ArraySet>* out);
-  Status Outside(const ObjectSet& set, std::vector<ObjectSet>* out);
-  Status OutsideExtras(const ObjectSet& set, std::vector<ObjectSet>* out);
+  Status Outside(const NumberSet& set, ScratchVector<NumberSet>* out);
+  Status Outside(const StringSet& set, ScratchVector<StringSet>* out);
+  Status Outside(const ArraySet& set, ScratchVector<ArraySet>* out);
+  Status Outside(const ObjectSet& set, ScratchVector<ObjectSet>* out);
+  Status OutsideExtras(const ObjectSet& set, ScratchVector<ObjectSet>* out);
   ObjectSet WithoutExtra(const ObjectSet& set, const ObjectSet::Some& some);
-  Status MeetNamed(const ObjectSet& a, const ObjectSet& b, std::vector<ObjectSet::Named>* named);
-  Status ExpandSome(const ObjectSet& owner, std::vector<ObjectSet>* cases);
+  Status MeetNamed(const ObjectSet& a, const ObjectSet& b, ScratchVector<ObjectSet::Named>* named);
+  Status ExpandSome(const ObjectSet& owner, ScratchVector<ObjectSet>* cases);
   StatusOr<bool> KeySatisfies(const ObjectSet::Some& some, std::string_view key);
   ExprPool& pool_;
   KeyPatterns& patterns_;

@@ -10,6 +10,7 @@
 // Tests: tests/grammar/json_schema_test.cc.
 #include <algorithm>
 
+#include "base/scratch.h"
 #include "grammar/json_schema/algebra.h"
 
 namespace grammask::internal {
@@ -64,7 +65,7 @@ bool Algebra::Simplify(ArraySet* set) {
   return true;
 }
 
-Status Algebra::Meet(const ArraySet& a, const ArraySet& b, std::vector<ArraySet>* out) {
+Status Algebra::Meet(const ArraySet& a, const ArraySet& b, ScratchVector<ArraySet>* out) {
   ArraySet both;
   size_t length = std::max(a.prefix.size(), b.prefix.size());
   GM_RETURN_IF_ERROR(Step(length / 8 + a.some.size() + b.some.size()));
@@ -91,7 +92,7 @@ Status Algebra::Meet(const ArraySet& a, const ArraySet& b, std::vector<ArraySet>
   return {};
 }
 
-Status Algebra::Outside(const ArraySet& set, std::vector<ArraySet>* out) {
+Status Algebra::Outside(const ArraySet& set, ScratchVector<ArraySet>* out) {
   if (set.unique) {
     return Unsupported(
         "an array with equal elements, which is what the complement of uniqueItems "

@@ -13,6 +13,7 @@
 
 #include "base/hash_slots.h"
 #include "base/mix.h"
+#include "base/scratch.h"
 #include "grammar/json_schema/algebra.h"
 
 namespace grammask::internal {
@@ -24,7 +25,7 @@ class KeyIndex {
  public:
   explicit KeyIndex(const ObjectSet& set) : set_(set) {}
   const ObjectSet::Named* Find(std::string_view key) {
-    const std::vector<ObjectSet::Named>& named = set_.named;
+    const ScratchVector<ObjectSet::Named>& named = set_.named;
     if (next_ < named.size() && SameKey(named[next_].key, key)) return &named[next_++];
     if (named.size() <= kScanned || ++scans_ <= kScans) {
       for (const ObjectSet::Named& n : named) {
@@ -124,10 +125,10 @@ StatusOr<bool> Algebra::KeySatisfies(const ObjectSet::Some& some, std::string_vi
 
 // `cases` name all keys that `owner` names, and more. What `owner` says of some extra key may be
 // true of one of the keys that are now named, or of one that is still extra.
-Status Algebra::ExpandSome(const ObjectSet& owner, std::vector<ObjectSet>* cases) {
+Status Algebra::ExpandSome(const ObjectSet& owner, ScratchVector<ObjectSet>* cases) {
   KeyIndex index(owner);
   for (const ObjectSet::Some& some : owner.some) {
-    std::vector<ObjectSet> next;
+    ScratchVector<ObjectSet> next;
     for (const ObjectSet& c : *cases) {
       for (size_t i = 0; i < c.named.size(); ++i) {
         if (index.Find(c.named[i].key) != nullptr) continue;
@@ -154,7 +155,7 @@ Status Algebra::ExpandSome(const ObjectSet& owner, std::vector<ObjectSet>* cases
 
 // The named keys of both: those that either declares, a's before b's, then the others.
 Status Algebra::MeetNamed(const ObjectSet& a, const ObjectSet& b,
-                          std::vector<ObjectSet::Named>* named) {
+                          ScratchVector<ObjectSet::Named>* named) {
   named->reserve(a.named.size() + b.named.size());
   // The same key in the other set, or nullptr.
   absl::InlinedVector<const ObjectSet::Named*, 32> in_b, in_a;
@@ -199,7 +200,7 @@ Status Algebra::MeetNamed(const ObjectSet& a, const ObjectSet& b,
   return {};
 }
 
-Status Algebra::Meet(const ObjectSet& a, const ObjectSet& b, std::vector<ObjectSet>* out) {
+Status Algebra::Meet(const ObjectSet& a, const ObjectSet& b, ScratchVector<ObjectSet>* out) {
   GM_RETURN_IF_ERROR(Step(4 + a.named.size() + b.named.size()));
   ObjectSet both;
   GM_RETURN_IF_ERROR(MeetNamed(a, b, &both.named));
@@ -225,7 +226,7 @@ Status Algebra::Meet(const ObjectSet& a, const ObjectSet& b, std::vector<ObjectS
     if (Simplify(&both)) out->push_back(std::move(both));
     return {};
   }
-  std::vector<ObjectSet> cases = {std::move(both)};
+  ScratchVector<ObjectSet> cases = {std::move(both)};
   GM_RETURN_IF_ERROR(ExpandSome(a, &cases));
   GM_RETURN_IF_ERROR(ExpandSome(b, &cases));
   for (ObjectSet& c : cases) {
@@ -254,7 +255,7 @@ ObjectSet Algebra::WithoutExtra(const ObjectSet& set, const ObjectSet::Some& som
 }
 
 // What an object outside `set` may do wrong with keys that `set` does not name.
-Status Algebra::OutsideExtras(const ObjectSet& set, std::vector<ObjectSet>* out) {
+Status Algebra::OutsideExtras(const ObjectSet& set, ScratchVector<ObjectSet>* out) {
   // Named without condition, so that they are not extra.
   ObjectSet free;
   for (const ObjectSet::Named& n : set.named) free.named.push_back({n.key, kAnything});
@@ -281,7 +282,7 @@ Status Algebra::OutsideExtras(const ObjectSet& set, std::vector<ObjectSet>* out)
   return Step(free.named.size() + 1);
 }
 
-Status Algebra::Outside(const ObjectSet& set, std::vector<ObjectSet>* out) {
+Status Algebra::Outside(const ObjectSet& set, ScratchVector<ObjectSet>* out) {
   auto add = [&](ObjectSet c) {
     if (Simplify(&c)) out->push_back(std::move(c));
   };

@@ -11,6 +11,8 @@
 
 #include <algorithm>
 
+#include "base/scratch.h"
+
 namespace grammask::internal {
 
 DynamicScopes::DynamicScopes() {
@@ -19,14 +21,14 @@ DynamicScopes::DynamicScopes() {
 }
 
 ScopeId DynamicScopes::Enter(ScopeId scope, std::span<const Binding> anchors) {
-  std::vector<Binding> inside = scopes_[scope.value];
+  ScratchVector<Binding> inside = scopes_[scope.value];
   size_t before = inside.size();
   for (const Binding& anchor : anchors) {
     if (!Find(scope, anchor.name)) inside.push_back(anchor);
   }
   if (inside.size() == before) return scope;
   std::sort(inside.begin(), inside.end());
-  std::vector<uint32_t> key;
+  ScratchVector<uint32_t> key;
   key.reserve(inside.size() * 2);
   for (const Binding& b : inside) {
     key.push_back(b.name.value);
@@ -39,7 +41,7 @@ ScopeId DynamicScopes::Enter(ScopeId scope, std::span<const Binding> anchors) {
 }
 
 std::optional<JsonId> DynamicScopes::Find(ScopeId scope, AnchorNameId name) const {
-  const std::vector<Binding>& list = scopes_[scope.value];
+  const ScratchVector<Binding>& list = scopes_[scope.value];
   auto it = std::partition_point(list.begin(), list.end(),
                                  [&](const Binding& b) { return b.name < name; });
   if (it == list.end() || it->name != name) return std::nullopt;

@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/ids.h"
+#include "base/scratch.h"
 #include "grammar/json_schema/json_document.h"
 
 namespace grammask::internal {
@@ -38,8 +39,8 @@ class DynamicScopes {
   size_t size() const { return scopes_.size(); }
 
  private:
-  std::vector<std::vector<Binding>> scopes_;  // each sorted by name
-  absl::flat_hash_map<std::vector<uint32_t>, ScopeId> ids_;
+  ScratchVector<ScratchVector<Binding>> scopes_;  // each sorted by name
+  absl::flat_hash_map<ScratchVector<uint32_t>, ScopeId> ids_;
 };
 
 }  // namespace grammask::internal

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/scratch.h"
 #include "grammar/json_schema/emit_containers.h"
 #include "grammar/json_schema/formats.h"
 #include "grammar/json_schema/string_parts.h"
@@ -147,7 +148,7 @@ StatusOr<NodeId> SchemaEmitter::Value(ExprId expr, int depth, std::string_view n
 }
 
 StatusOr<NodeId> SchemaEmitter::Body(const ValueSet& set, int depth) {
-  std::vector<NodeId> alternatives;
+  ScratchVector<NodeId> alternatives;
   if (set.types() == kTypeObject && set.objects.size() == 1) {
     alone_ = true;
     return Case(set.objects[0], depth);
@@ -166,8 +167,8 @@ StatusOr<NodeId> SchemaEmitter::AsRule(const ObjectSet& set, int depth) {
   return builder_.node(node).kind == NodeKind::kRecord ? RuleFor(node, "object") : node;
 }
 
-Status SchemaEmitter::AddObjects(const std::vector<ObjectSet>& sets, int depth,
-                                 std::vector<NodeId>* alternatives) {
+Status SchemaEmitter::AddObjects(const ScratchVector<ObjectSet>& sets, int depth,
+                                 ScratchVector<NodeId>* alternatives) {
   if (sets.empty()) return {};  // a scalar of a member of a case at work
   MemberTrie trie;
   cases_ = sets.size() >= kManyCases && !normaliser_.widens() ? &trie : nullptr;
@@ -188,8 +189,8 @@ Status SchemaEmitter::AddObjects(const std::vector<ObjectSet>& sets, int depth,
   return {};
 }
 
-Status SchemaEmitter::AddScalars(const ValueSet& set, std::vector<NodeId>* alternatives) {
-  std::vector<NodeId> bodies;
+Status SchemaEmitter::AddScalars(const ValueSet& set, ScratchVector<NodeId>* alternatives) {
+  ScratchVector<NodeId> bodies;
   for (const StringSet& s : set.strings) {
     if (set.strings.size() == 1 || s == StringSet{.formats = {"regex"}}) {
       GM_ASSIGN_OR_RETURN(NodeId node, String(s));
@@ -214,10 +215,10 @@ Status SchemaEmitter::AddScalars(const ValueSet& set, std::vector<NodeId>* alter
   return {};
 }
 
-StatusOr<NodeId> SchemaEmitter::Numbers(const std::vector<NumberSet>& sets) {
+StatusOr<NodeId> SchemaEmitter::Numbers(const ScratchVector<NumberSet>& sets) {
   spelling_.integers_with_fraction = !normaliser_.tree().has_strict_integers();
   if (const Grammar* standard = Standard(sets)) return builder_.Standard(*standard);
-  std::vector<NodeId> alternatives;
+  ScratchVector<NodeId> alternatives;
   for (const NumberSet& set : sets) {
     if (const Decimal* single = Single(set)) {
       if (set.Contains(*single)) {
@@ -232,7 +233,7 @@ StatusOr<NodeId> SchemaEmitter::Numbers(const std::vector<NumberSet>& sets) {
   return RuleFor(builder_.Choice(alternatives), integer ? "integer" : "number");
 }
 
-const Grammar* SchemaEmitter::Standard(const std::vector<NumberSet>& sets) const {
+const Grammar* SchemaEmitter::Standard(const ScratchVector<NumberSet>& sets) const {
   return standard_ && sets.size() == 1 ? StandardNumbers(sets[0], spelling_) : nullptr;
 }
 
@@ -277,7 +278,7 @@ NodeId SchemaEmitter::RuleFor(NodeId body, std::string_view name) {
 // written; each element goes on to the state with any of the conditions that are left met by it.
 StatusOr<NodeId> SchemaEmitter::List(const ListSpec& spec) {
   uint32_t all = (uint32_t{1} << spec.conditions) - 1;
-  std::vector<NodeId> elements(all + 1);
+  ScratchVector<NodeId> elements(all + 1);
   for (uint32_t mask = 0; mask <= all; ++mask) {
     GM_ASSIGN_OR_RETURN(elements[mask], spec.element(mask));
   }
@@ -298,7 +299,7 @@ StatusOr<NodeId> SchemaEmitter::List(const ListSpec& spec) {
                        std::to_string(kMaxCounted >> spec.conditions));
   }
   absl::flat_hash_map<std::pair<uint32_t, int64_t>, RuleId> states;
-  std::vector<std::pair<uint32_t, int64_t>> waiting;
+  ScratchVector<std::pair<uint32_t, int64_t>> waiting;
   auto go_on = [&](uint32_t met, int64_t written) {
     if (met == all) return rest(written);
     auto key = std::pair(met, std::min(written, cap));
@@ -310,7 +311,7 @@ StatusOr<NodeId> SchemaEmitter::List(const ListSpec& spec) {
     return builder_.Rule(it->second);
   };
   auto body = [&](uint32_t met, int64_t written) {
-    std::vector<NodeId> alternatives;
+    ScratchVector<NodeId> alternatives;
     if (spec.max != kUnbounded && written >= spec.max) return builder_.Nothing();
     NodeId comma = spec.leads && written == 0 ? builder_.Empty() : spec.comma;
     for (uint32_t mask = 0; mask <= all; ++mask) {

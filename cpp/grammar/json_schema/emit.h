@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/scratch.h"
 #include "base/status.h"
 #include "grammar/ast.h"
 #include "grammar/json_schema.h"
@@ -55,10 +56,10 @@ class SchemaEmitter {
   StatusOr<NodeId> Case(const StringSet& set);
   template <class T, class Emit>
   StatusOr<NodeId> Relaxed(const T& set, const Status& why, const Emit& emit);
-  Status AddScalars(const ValueSet& set, std::vector<NodeId>* alternatives);
-  StatusOr<NodeId> Numbers(const std::vector<NumberSet>& sets);
+  Status AddScalars(const ValueSet& set, ScratchVector<NodeId>* alternatives);
+  StatusOr<NodeId> Numbers(const ScratchVector<NumberSet>& sets);
   // The grammar that the short form of these stands for, where they have one; else null.
-  const Grammar* Standard(const std::vector<NumberSet>& sets) const;
+  const Grammar* Standard(const ScratchVector<NumberSet>& sets) const;
   const Grammar* Standard(const StringSet& set) const;
   StatusOr<NodeId> String(const StringSet& set);
   // Any text of a JSON string, without its quotes.
@@ -81,8 +82,8 @@ class SchemaEmitter {
   // One case; a record is the body of a rule of its own.
   StatusOr<NodeId> AsRule(const ObjectSet& set, int depth);
   // Adds the cases of a set to what its values may be.
-  Status AddObjects(const std::vector<ObjectSet>& sets, int depth,
-                    std::vector<NodeId>* alternatives);
+  Status AddObjects(const ScratchVector<ObjectSet>& sets, int depth,
+                    ScratchVector<NodeId>* alternatives);
   // Puts the place of the value being emitted before a message that has none.
   Status Located(const Status& status) const;
 
@@ -100,7 +101,7 @@ class SchemaEmitter {
   MemberTrie* cases_ = nullptr;  // for the cases at work, where they are many
   bool alone_ = false;           // the case at work is the whole body of a rule
   NumberSpelling spelling_;
-  std::vector<Task> tasks_;
+  ScratchVector<Task> tasks_;
   ExprId current_ = kAnything;  // whose rule is being made
   absl::flat_hash_map<std::pair<ExprId, int>, NodeId> values_, containers_;
   absl::flat_hash_map<NodeId, NodeId> rules_;  // by body

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/scratch.h"
 #include "grammar/json_schema/emit_containers.h"
 
 namespace grammask::internal {
@@ -64,7 +65,7 @@ StatusOr<NodeId> ArrayEmitter::FromPrefix() {
     node = builder_.Choice({end_, builder_.Sequence({comma_, element, node})});
     if (i % kChunk == 0) node = e_.RuleFor(node, "elements");
   }
-  std::vector<NodeId> parts;
+  ScratchVector<NodeId> parts;
   for (size_t i = 0; i < needed; ++i) {
     GM_ASSIGN_OR_RETURN(NodeId element, Element(set_.prefix[i]));
     if (i > 0) parts.push_back(comma_);
@@ -82,23 +83,23 @@ StatusOr<NodeId> ArrayEmitter::WithoutPrefix() {
   return builder_.Sequence({rest, builder_.Repeat(further, min, max), end_});
 }
 
-StatusOr<std::optional<std::vector<ArrayEmitter::Literal>>> ArrayEmitter::Literals(ExprId expr) {
-  std::optional<std::vector<Literal>> none;
+StatusOr<std::optional<ScratchVector<ArrayEmitter::Literal>>> ArrayEmitter::Literals(ExprId expr) {
+  std::optional<ScratchVector<Literal>> none;
   GM_ASSIGN_OR_RETURN(const ValueSet* set, e_.normaliser_.Evaluate(expr));
   e_.normaliser_.MarkEmitted(expr);
   if (!set->arrays.empty() || !set->objects.empty()) return none;
-  std::vector<Literal> out;
-  auto add = [&](std::string identity, NodeId node) {
+  ScratchVector<Literal> out;
+  auto add = [&](std::string_view identity, NodeId node) {
     for (const Literal& l : out) {
       if (l.identity == identity) return;
     }
-    out.push_back({std::move(identity), node});
+    out.push_back({ScratchString(identity), node});
   };
   if (set->null) add("null", builder_.Bytes("null"));
   if (set->false_value) add("false", builder_.Bytes("false"));
   if (set->true_value) add("true", builder_.Bytes("true"));
   for (const NumberSet& n : set->numbers) {
-    std::optional<std::vector<Decimal>> members = n.Members(kMaxLiterals);
+    std::optional<ScratchVector<Decimal>> members = n.Members(kMaxLiterals);
     if (!members) return none;
     for (const Decimal& d : *members) {
       GM_ASSIGN_OR_RETURN(NodeId node, e_.Numbers({NumberSet::Only(d)}));
@@ -107,7 +108,7 @@ StatusOr<std::optional<std::vector<ArrayEmitter::Literal>>> ArrayEmitter::Litera
   }
   for (const StringSet& s : set->strings) {
     if (!s.values || s.values->size() > kMaxLiterals) return none;
-    for (const std::string& value : *s.values) {
+    for (const ScratchString& value : *s.values) {
       GM_ASSIGN_OR_RETURN(bool holds, e_.normaliser_.patterns().Contains(s, value));
       if (!holds) continue;
       StringSet only;
@@ -148,7 +149,7 @@ NodeId ArrayEmitter::UsualNumbers() {
 
 // The scalars of a set as one regular node.
 StatusOr<NodeId> ArrayEmitter::Scalars(const ValueSet& set) {
-  std::vector<NodeId> alternatives;
+  ScratchVector<NodeId> alternatives;
   NodeId quote = builder_.Bytes("\"");
   for (const StringSet& s : set.strings) {
     GM_ASSIGN_OR_RETURN(NodeId body,
@@ -191,7 +192,7 @@ StatusOr<std::optional<int64_t>> ArrayEmitter::CountAnew(ExprId expr, int depth)
     }
   };
   for (const NumberSet& n : set->numbers) {
-    std::optional<std::vector<Decimal>> members = n.Members(kMaxLiterals);
+    std::optional<ScratchVector<Decimal>> members = n.Members(kMaxLiterals);
     if (members && set->numbers.size() == 1) {
       add(static_cast<int64_t>(members->size()));
     } else {
@@ -322,8 +323,8 @@ StatusOr<NodeId> ArrayEmitter::UniqueAfterPrefix() {
         "a short list of values,");
   };
   // What each position may hold, over one table of literals.
-  std::vector<Literal> table;
-  std::vector<std::vector<size_t>> allowed;
+  ScratchVector<Literal> table;
+  ScratchVector<ScratchVector<size_t>> allowed;
   for (size_t i = 0; i <= set_.prefix.size(); ++i) {
     GM_ASSIGN_OR_RETURN(auto literals, Literals(set_.at(i)));
     if (!literals) return unsupported();
@@ -338,7 +339,7 @@ StatusOr<NodeId> ArrayEmitter::UniqueAfterPrefix() {
   if (table.size() > kMaxLiterals) return unsupported();
   // After the literals in `used` are written: a comma and another one, or the end.
   absl::flat_hash_map<uint64_t, RuleId> rules;
-  std::vector<uint64_t> waiting;
+  ScratchVector<uint64_t> waiting;
   auto rule_of = [&](uint64_t used) {
     auto [it, fresh] = rules.try_emplace(used);
     if (fresh) {
@@ -349,7 +350,7 @@ StatusOr<NodeId> ArrayEmitter::UniqueAfterPrefix() {
   };
   auto choices = [&](uint64_t used, NodeId comma) {
     int64_t count = std::popcount(used);
-    std::vector<NodeId> alternatives;
+    ScratchVector<NodeId> alternatives;
     if (count > 0 && count >= min_) alternatives.push_back(end_);
     if (count < max_) {
       for (size_t v : allowed[std::min<size_t>(count, set_.prefix.size())]) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/scratch.h"
 #include "grammar/json_schema/emit.h"
 #include "grammar/record.h"
 
@@ -25,7 +26,7 @@ class ObjectEmitter {
  private:
   // One kind of extra member: keys in one string set, values of one expression.
   struct Extra {
-    std::vector<PatternId> match, no_match;
+    ScratchVector<PatternId> match, no_match;
     ExprId value;
     StringSet key;
   };
@@ -49,8 +50,8 @@ class ObjectEmitter {
   StatusOr<NodeId> ExtraNode(uint32_t conditions);
   StatusOr<std::optional<NodeId>> PlainExtra();
   // `names`: which of the conditions of set_.none that speak of names the key's name meets.
-  StatusOr<std::vector<Extra>> Extras(uint32_t conditions, uint32_t names);
-  Status RestrictNames(ExprId names, std::vector<Extra>* extras);
+  StatusOr<ScratchVector<Extra>> Extras(uint32_t conditions, uint32_t names);
+  Status RestrictNames(ExprId names, ScratchVector<Extra>* extras);
   Status ExcludeNames(Extra* extra);
   // Extra members to the end of the object, `min` to `max` of them; a comma comes before the first
   // unless it `leads`.
@@ -69,9 +70,9 @@ class ObjectEmitter {
   int depth_;
   NodeId comma_, comma_quote_, end_;
   const bool may_be_record_;
-  std::vector<NodeId> values_;  // of set_.named; Nothing for those that cannot be
-  std::vector<NodeId> keys_;    // the texts of all named keys
-  std::vector<OrderedMembers::Member> members_;
+  ScratchVector<NodeId> values_;  // of set_.named; Nothing for those that cannot be
+  ScratchVector<NodeId> keys_;    // the texts of all named keys
+  ScratchVector<OrderedMembers::Member> members_;
   size_t member_count_ = 0;
   int64_t required_ = 0;
   NodeId extra_;                   // any extra member; Nothing where there are none
@@ -87,7 +88,7 @@ class ArrayEmitter {
  private:
   // A value that uniqueItems may tell from others.
   struct Literal {
-    std::string identity;  // equal for equal values
+    ScratchString identity;  // equal for equal values
     NodeId node;
   };
   StatusOr<NodeId> Element(ExprId expr);
@@ -106,7 +107,7 @@ class ArrayEmitter {
   NodeId UsualNumbers();
   [[gnu::cold]] Status UniqueUnsupported(std::string_view what) const;
   // The literals of `expr`; nullopt when it holds others or too many.
-  StatusOr<std::optional<std::vector<Literal>>> Literals(ExprId expr);
+  StatusOr<std::optional<ScratchVector<Literal>>> Literals(ExprId expr);
 
   SchemaEmitter& e_;
   GrammarBuilder& builder_;

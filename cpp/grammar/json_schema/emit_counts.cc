@@ -13,6 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "base/scratch.h"
 #include "grammar/json_schema/emit_containers.h"
 
 namespace grammask::internal {
@@ -31,7 +32,7 @@ bool Settled(const ArraySet::Count& count, int64_t met) {
 }  // namespace
 
 StatusOr<NodeId> ArrayEmitter::Counted() {
-  const std::vector<ArraySet::Count>& counts = set_.some;
+  const ScratchVector<ArraySet::Count>& counts = set_.some;
   if (counts.size() > SchemaEmitter::kMaxConditions) {
     return Unsupported(std::to_string(counts.size()) +
                        " kinds of elements to be counted in one array, which is what contains and "
@@ -50,7 +51,7 @@ StatusOr<NodeId> ArrayEmitter::Counted() {
   }
   int64_t cap = std::max<int64_t>({alike, max_ != kUnbounded ? max_ : least, 1});
   absl::flat_hash_map<State, RuleId> rules;
-  std::vector<State> waiting;
+  ScratchVector<State> waiting;
   auto may_end = [&](const State& s) {
     if (s[0] < least) return false;
     for (size_t k = 0; k < counts.size(); ++k) {
@@ -61,7 +62,7 @@ StatusOr<NodeId> ArrayEmitter::Counted() {
   // What remains after `s`, which is not the beginning.
   auto go_on = [&](const State& s) -> StatusOr<NodeId> {
     bool settled = s[0] >= alike;
-    std::vector<ExprId> parts = {set_.rest};
+    ScratchVector<ExprId> parts = {set_.rest};
     for (size_t k = 0; k < counts.size(); ++k) {
       if (max_ != kUnbounded && counts[k].min - s[k + 1] > max_ - s[0]) return builder_.Nothing();
       settled = settled && Settled(counts[k], s[k + 1]);
@@ -83,12 +84,12 @@ StatusOr<NodeId> ArrayEmitter::Counted() {
   };
   size_t total = 0;
   auto body = [&](const State& s, NodeId comma) -> StatusOr<NodeId> {
-    std::vector<NodeId> alternatives;
+    ScratchVector<NodeId> alternatives;
     if (s[0] > 0 && may_end(s)) alternatives.push_back(end_);
     for (uint32_t mask = 0; s[0] < max_ && mask < uint32_t{1} << counts.size(); ++mask) {
       State next = s;
       next[0] = std::min(s[0] + 1, cap);
-      std::vector<ExprId> parts = {set_.at(static_cast<size_t>(s[0]))};
+      ScratchVector<ExprId> parts = {set_.at(static_cast<size_t>(s[0]))};
       bool possible = true;
       for (size_t k = 0; k < counts.size() && possible; ++k) {
         const ArraySet::Count& c = counts[k];

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "absl/container/inlined_vector.h"
+#include "base/scratch.h"
 #include "grammar/json_schema/emit_containers.h"
 #include "grammar/member_trie.h"
 
@@ -38,8 +39,9 @@ struct Kind {
 
 // Covers the kinds of keys that have each value by as few conditions as is easily found. What keys
 // there can be is listed in `kinds`; conditions may cover others, too.
-std::vector<std::pair<Cube, ExprId>> CoverKinds(size_t patterns, const std::vector<Kind>& kinds) {
-  std::vector<std::pair<Cube, ExprId>> out;
+ScratchVector<std::pair<Cube, ExprId>> CoverKinds(size_t patterns,
+                                                  const ScratchVector<Kind>& kinds) {
+  ScratchVector<std::pair<Cube, ExprId>> out;
   auto covers = [](Cube c, uint64_t m) { return (m & c.match) == c.match && !(m & c.no_match); };
   for (const Kind& kind : kinds) {
     if (kind.value == kNone) continue;
@@ -62,9 +64,9 @@ std::vector<std::pair<Cube, ExprId>> CoverKinds(size_t patterns, const std::vect
 }
 
 // The sets of patterns that some key may match together, at least; none where there are too many.
-StatusOr<std::vector<uint64_t>> Combinations(KeyPatterns* patterns,
-                                             const std::vector<PatternId>& list) {
-  std::vector<uint64_t> masks = {0};
+StatusOr<ScratchVector<uint64_t>> Combinations(KeyPatterns* patterns,
+                                               const ScratchVector<PatternId>& list) {
+  ScratchVector<uint64_t> masks = {0};
   for (size_t i = 0; i < list.size(); ++i) {
     uint64_t apart = 0;
     for (size_t j = 0; j < i; ++j) {
@@ -74,7 +76,7 @@ StatusOr<std::vector<uint64_t>> Combinations(KeyPatterns* patterns,
     for (size_t k = 0, n = masks.size(); k < n; ++k) {
       if ((masks[k] & apart) == 0) masks.push_back(masks[k] | uint64_t{1} << i);
     }
-    if (masks.size() > kMaxCombinations) return std::vector<uint64_t>();
+    if (masks.size() > kMaxCombinations) return ScratchVector<uint64_t>();
   }
   return masks;
 }
@@ -175,9 +177,9 @@ StatusOr<std::optional<NodeId>> ObjectEmitter::AsRecord() {
   return std::optional(builder_.Record(record));
 }
 
-StatusOr<std::vector<ObjectEmitter::Extra>> ObjectEmitter::Extras(uint32_t conditions,
-                                                                  uint32_t names) {
-  std::vector<PatternId> patterns;
+StatusOr<ScratchVector<ObjectEmitter::Extra>> ObjectEmitter::Extras(uint32_t conditions,
+                                                                    uint32_t names) {
+  ScratchVector<PatternId> patterns;
   auto index = [&](PatternId p) {
     auto it = std::find(patterns.begin(), patterns.end(), p);
     if (it == patterns.end()) it = patterns.insert(it, p);
@@ -187,21 +189,21 @@ StatusOr<std::vector<ObjectEmitter::Extra>> ObjectEmitter::Extras(uint32_t condi
     for (const ObjectSet::Pattern& p : g.patterns) index(p.pattern);
   }
   size_t declared = patterns.size();
-  std::vector<const ObjectSet::Some*> asked;
+  ScratchVector<const ObjectSet::Some*> asked;
   for (size_t i = 0; i < set_.some.size(); ++i) {
     if (!(conditions >> i & 1)) continue;
     asked.push_back(&set_.some[i]);
     for (PatternId p : set_.some[i].match) index(p);
     for (PatternId p : set_.some[i].no_match) index(p);
   }
-  std::vector<const ObjectSet::Some*> forbidden;
+  ScratchVector<const ObjectSet::Some*> forbidden;
   for (size_t i = 0, named = 0; i < set_.none.size(); ++i) {
     if (set_.none[i].key != kAnything && !(names >> named++ & 1)) continue;
     forbidden.push_back(&set_.none[i]);
     for (PatternId p : set_.none[i].match) index(p);
     for (PatternId p : set_.none[i].no_match) index(p);
   }
-  std::vector<uint64_t> masks;
+  ScratchVector<uint64_t> masks;
   if (patterns.size() <= 64) {
     GM_ASSIGN_OR_RETURN(masks, Combinations(&e_.normaliser_.patterns(), patterns));
   }
@@ -210,13 +212,13 @@ StatusOr<std::vector<ObjectEmitter::Extra>> ObjectEmitter::Extras(uint32_t condi
                        " patterns that one object's keys may match in more than " +
                        std::to_string(kMaxCombinations) + " combinations are not supported");
   }
-  std::vector<Kind> kinds;
+  ScratchVector<Kind> kinds;
   kinds.reserve(masks.size());
   for (uint64_t mask : masks) {
     auto matches = [&](PatternId p) { return (mask >> index(p) & 1) != 0; };
     // In strict mode a key must match a pattern of the schema's own.
     bool open = !set_.closed || (mask & ((uint64_t{1} << declared) - 1)) != 0;
-    std::vector<ExprId> parts = {open ? set_.rest : kNone};
+    ScratchVector<ExprId> parts = {open ? set_.rest : kNone};
     auto meets = [&](const ObjectSet::Some* some) {
       return std::all_of(some->match.begin(), some->match.end(), matches) &&
              std::none_of(some->no_match.begin(), some->no_match.end(), matches);
@@ -236,7 +238,7 @@ StatusOr<std::vector<ObjectEmitter::Extra>> ObjectEmitter::Extras(uint32_t condi
     }
     kinds.push_back({mask, e_.normaliser_.pool().And(parts)});
   }
-  std::vector<Extra> extras;
+  ScratchVector<Extra> extras;
   for (const auto& [cube, value] : CoverKinds(patterns.size(), kinds)) {
     Extra extra{.value = value};
     for (size_t i = 0; i < patterns.size(); ++i) {
@@ -268,11 +270,11 @@ Status ObjectEmitter::ExcludeNames(Extra* extra) {
   return {};
 }
 
-Status ObjectEmitter::RestrictNames(ExprId names, std::vector<Extra>* extras) {
+Status ObjectEmitter::RestrictNames(ExprId names, ScratchVector<Extra>* extras) {
   if (names == kAnything) return {};
   GM_ASSIGN_OR_RETURN(const ValueSet* set, e_.normaliser_.Evaluate(names));
   e_.normaliser_.MarkEmitted(names);
-  std::vector<Extra> out;
+  ScratchVector<Extra> out;
   for (const Extra& extra : *extras) {
     for (const StringSet& s : set->strings) {
       Extra restricted = extra;
@@ -301,7 +303,7 @@ StatusOr<NodeId> ObjectEmitter::ExtraNode(uint32_t conditions) {
   GM_ASSIGN_OR_RETURN(std::optional<NodeId> plain, PlainExtra());
   if (plain.has_value()) return *plain;
   // Names that something is forbidden to: keys that have such a name, and keys that have not.
-  std::vector<ExprId> names;
+  ScratchVector<ExprId> names;
   for (const ObjectSet::Some& none : set_.none) {
     if (none.key != kAnything) names.push_back(none.key);
   }
@@ -311,9 +313,9 @@ StatusOr<NodeId> ObjectEmitter::ExtraNode(uint32_t conditions) {
         " conditions on names and values of one object's keys, which is what the "
         "complement of propertyNames inside a complement asks for, are not supported");
   }
-  std::vector<NodeId> alternatives;
+  ScratchVector<NodeId> alternatives;
   for (uint32_t mask = 0; mask < uint32_t{1} << names.size(); ++mask) {
-    GM_ASSIGN_OR_RETURN(std::vector<Extra> extras, Extras(conditions, mask));
+    GM_ASSIGN_OR_RETURN(ScratchVector<Extra> extras, Extras(conditions, mask));
     for (Extra& extra : extras) GM_RETURN_IF_ERROR(ExcludeNames(&extra));
     GM_RETURN_IF_ERROR(RestrictNames(set_.names, &extras));
     for (size_t i = 0; i < set_.some.size(); ++i) {
@@ -389,16 +391,16 @@ StatusOr<NodeId> ObjectEmitter::Counted(int64_t min, int64_t max) {
     return ResourceExhausted("minProperties and maxProperties over " + std::to_string(n) +
                              " properties take too many states; drop the bounds");
   }
-  std::vector<NodeId> next(cap + 1);
+  ScratchVector<NodeId> next(cap + 1);
   for (int64_t c = 0; c <= cap; ++c) {
     int64_t least = std::max<int64_t>(c == 0 ? 1 : 0, min - c);
     GM_ASSIGN_OR_RETURN(next[c],
                         ExtrasToEnd(c == 0, least, max == kUnbounded ? kUnbounded : max - c));
   }
   for (int64_t i = n; i-- > 0;) {
-    std::vector<NodeId> now(cap + 1, builder_.Nothing());
+    ScratchVector<NodeId> now(cap + 1, builder_.Nothing());
     for (int64_t c = 0; c <= std::min(i, cap); ++c) {
-      std::vector<NodeId> alternatives;
+      ScratchVector<NodeId> alternatives;
       if (max == kUnbounded || c < max) {
         alternatives.push_back(
             builder_.Sequence({NodeOf(members_[i], c > 0), next[std::min(c + 1, cap)]}));

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/scratch.h"
 #include "grammar/json_schema/emit.h"
 #include "grammar/json_schema/emit_containers.h"
 

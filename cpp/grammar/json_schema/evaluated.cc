@@ -18,27 +18,28 @@
 
 #include <algorithm>
 
+#include "base/scratch.h"
 #include "grammar/json_schema/normalise.h"
 
 namespace grammask::internal {
 namespace {
 
 template <class T>
-void SortUnique(std::vector<T>* list) {
+void SortUnique(ScratchVector<T>* list) {
   std::sort(list->begin(), list->end());
   list->erase(std::unique(list->begin(), list->end()), list->end());
 }
 
 template <class T>
-std::vector<T> Union(const std::vector<T>& a, const std::vector<T>& b) {
-  std::vector<T> out = a;
+ScratchVector<T> Union(const ScratchVector<T>& a, const ScratchVector<T>& b) {
+  ScratchVector<T> out = a;
   out.insert(out.end(), b.begin(), b.end());
   SortUnique(&out);
   return out;
 }
 
 template <class T>
-bool Holds(const std::vector<T>& big, const std::vector<T>& small) {
+bool Holds(const ScratchVector<T>& big, const ScratchVector<T>& small) {
   return std::includes(big.begin(), big.end(), small.begin(), small.end());
 }
 
@@ -118,14 +119,16 @@ ObjectSet Others(const EvaluatedKeys& seen, ExprId value, ExprPool*) {
 ArraySet Others(const EvaluatedElements& seen, ExprId value, ExprPool* pool) {
   ArraySet others;
   others.prefix.assign(static_cast<size_t>(seen.prefix), kAnything);
-  std::vector<ExprId> allowed = seen.matching;
+  ScratchVector<ExprId> allowed = seen.matching;
   allowed.push_back(value);
   others.rest = pool->Or(allowed);
   return others;
 }
 
-const std::vector<ObjectSet>& SetsOf(const ValueSet& set, const ObjectSet*) { return set.objects; }
-const std::vector<ArraySet>& SetsOf(const ValueSet& set, const ArraySet*) { return set.arrays; }
+const ScratchVector<ObjectSet>& SetsOf(const ValueSet& set, const ObjectSet*) {
+  return set.objects;
+}
+const ScratchVector<ArraySet>& SetsOf(const ValueSet& set, const ArraySet*) { return set.arrays; }
 
 }  // namespace
 
@@ -142,9 +145,9 @@ StatusOr<typename EvaluatedCases<T>::Part> EvaluatedCases<T>::PartOf(JsonId node
 }
 
 template <class T>
-StatusOr<std::vector<typename EvaluatedCases<T>::Part>> EvaluatedCases<T>::List(
+StatusOr<ScratchVector<typename EvaluatedCases<T>::Part>> EvaluatedCases<T>::List(
     const Schema& schema, Keyword keyword) const {
-  std::vector<Part> parts;
+  ScratchVector<Part> parts;
   for (JsonId e : n_.tree_.document().elements(*schema.Get(keyword))) {
     GM_ASSIGN_OR_RETURN(Part part, PartOf(e));
     parts.push_back(part);
@@ -153,15 +156,16 @@ StatusOr<std::vector<typename EvaluatedCases<T>::Part>> EvaluatedCases<T>::List(
 }
 
 template <class T>
-const std::vector<T>& EvaluatedCases<T>::Sets(const Part& part, size_t i) const {
+const ScratchVector<T>& EvaluatedCases<T>::Sets(const Part& part, size_t i) const {
   if (part.cases->size() > 1) return (*part.cases)[i].sets;
   return SetsOf(n_.Known(part.expr), static_cast<const T*>(nullptr));
 }
 
 template <class T>
-StatusOr<std::vector<T>> EvaluatedCases<T>::Meet(const std::vector<T>& a, const std::vector<T>& b) {
-  GM_ASSIGN_OR_RETURN(std::vector<T> both, n_.algebra_.MeetAll(a, b));
-  std::vector<T> out;
+StatusOr<ScratchVector<T>> EvaluatedCases<T>::Meet(const ScratchVector<T>& a,
+                                                   const ScratchVector<T>& b) {
+  GM_ASSIGN_OR_RETURN(ScratchVector<T> both, n_.algebra_.MeetAll(a, b));
+  ScratchVector<T> out;
   for (T& set : both) {
     // Disjoint from itself: empty.
     GM_ASSIGN_OR_RETURN(bool empty, n_.Disjoint(set, set));
@@ -186,7 +190,7 @@ Status EvaluatedCases<T>::Add(Case item, Cases* out) {
 template <class T>
 Status EvaluatedCases<T>::AddEach(const Case& base, const Part& part, Cases* out) {
   for (size_t i = 0; i < part.cases->size(); ++i) {
-    GM_ASSIGN_OR_RETURN(std::vector<T> both, Meet(base.sets, Sets(part, i)));
+    GM_ASSIGN_OR_RETURN(ScratchVector<T> both, Meet(base.sets, Sets(part, i)));
     GM_RETURN_IF_ERROR(Add({std::move(both), Join(base.seen, (*part.cases)[i].seen)}, out));
   }
   return {};
@@ -213,7 +217,7 @@ Status EvaluatedCases<T>::ApplyAll(const Part& part, Cases* cases) {
 // Every value is in some of the parts. A branch after the first that a value is in needs a case of
 // its own only where it evaluates more.
 template <class T>
-Status EvaluatedCases<T>::ApplyAny(const std::vector<Part>& parts, Cases* cases) {
+Status EvaluatedCases<T>::ApplyAny(const ScratchVector<Part>& parts, Cases* cases) {
   Cases none, some;
   for (Case& c : *cases) {
     bool adds =
@@ -227,7 +231,7 @@ Status EvaluatedCases<T>::ApplyAny(const std::vector<Part>& parts, Cases* cases)
       for (size_t i = 0; i < part.cases->size(); ++i) {
         const Seen& more = (*part.cases)[i].seen;
         if (Covers(c.seen, more)) continue;
-        GM_ASSIGN_OR_RETURN(std::vector<T> both, Meet(c.sets, Sets(part, i)));
+        GM_ASSIGN_OR_RETURN(ScratchVector<T> both, Meet(c.sets, Sets(part, i)));
         GM_RETURN_IF_ERROR(Add({std::move(both), Join(c.seen, more)}, &next));
       }
       GM_RETURN_IF_ERROR(Add(std::move(c), &next));
@@ -241,7 +245,7 @@ Status EvaluatedCases<T>::ApplyAny(const std::vector<Part>& parts, Cases* cases)
 
 // Every value is in just one of the parts.
 template <class T>
-Status EvaluatedCases<T>::ApplyOne(const std::vector<Part>& parts, Cases* cases) {
+Status EvaluatedCases<T>::ApplyOne(const ScratchVector<Part>& parts, Cases* cases) {
   Cases out;
   for (Case& c : *cases) {
     bool adds =
@@ -279,7 +283,8 @@ Status EvaluatedCases<T>::ApplyIf(const Schema& schema, Cases* cases) {
       continue;
     }
     Cases no(1, Case{{}, c.seen});
-    const std::vector<T>& minus = SetsOf(n_.Known(condition.expr), static_cast<const T*>(nullptr));
+    const ScratchVector<T>& minus =
+        SetsOf(n_.Known(condition.expr), static_cast<const T*>(nullptr));
     GM_ASSIGN_OR_RETURN(no[0].sets, n_.SubtractCases(c.sets, minus));
     GM_RETURN_IF_ERROR(ApplyAll(otherwise, &no));
     for (Case& x : no) GM_RETURN_IF_ERROR(Add(std::move(x), &out));
@@ -303,7 +308,7 @@ Status EvaluatedCases<T>::ApplyDependency(const JsonMember& member, Cases* cases
         GM_RETURN_IF_ERROR(Add(std::move(c), &out));
         continue;
       }
-      GM_ASSIGN_OR_RETURN(std::vector<T> without, Meet(c.sets, {absent}));
+      GM_ASSIGN_OR_RETURN(ScratchVector<T> without, Meet(c.sets, {absent}));
       GM_RETURN_IF_ERROR(Add({std::move(without), c.seen}, &out));
       GM_ASSIGN_OR_RETURN(c.sets, Meet(c.sets, {present}));
       Cases with(1, std::move(c));
@@ -317,8 +322,8 @@ Status EvaluatedCases<T>::ApplyDependency(const JsonMember& member, Cases* cases
 
 // The schemas that `schema` applies to the same value and whose annotations it keeps.
 template <class T>
-StatusOr<std::vector<ExprId>> EvaluatedCases<T>::PartsOf(const Schema& schema) const {
-  std::vector<ExprId> parts;
+StatusOr<ScratchVector<ExprId>> EvaluatedCases<T>::PartsOf(const Schema& schema) const {
+  ScratchVector<ExprId> parts;
   const JsonDocument& d = n_.tree_.document();
   auto add = [&](JsonId node) -> Status {
     GM_ASSIGN_OR_RETURN(ExprId expr, n_.SchemaExpr(node, scope_));
@@ -349,8 +354,8 @@ StatusOr<std::vector<ExprId>> EvaluatedCases<T>::PartsOf(const Schema& schema) c
 }
 
 template <class T>
-StatusOr<std::vector<typename EvaluatedCases<T>::Case>> EvaluatedCases<T>::Split(
-    const Schema& schema, const std::vector<T>& whole) {
+StatusOr<ScratchVector<typename EvaluatedCases<T>::Case>> EvaluatedCases<T>::Split(
+    const Schema& schema, const ScratchVector<T>& whole) {
   const JsonDocument& d = n_.tree_.document();
   Cases cases(1);
   GM_RETURN_IF_ERROR(Own(schema, &n_, scope_, &cases[0].seen));
@@ -364,15 +369,15 @@ StatusOr<std::vector<typename EvaluatedCases<T>::Case>> EvaluatedCases<T>::Split
     GM_RETURN_IF_ERROR(ApplyAll(part, &cases));
   }
   if (schema.Has(Keyword::kAllOf)) {
-    GM_ASSIGN_OR_RETURN(std::vector<Part> parts, List(schema, Keyword::kAllOf));
+    GM_ASSIGN_OR_RETURN(ScratchVector<Part> parts, List(schema, Keyword::kAllOf));
     for (const Part& part : parts) GM_RETURN_IF_ERROR(ApplyAll(part, &cases));
   }
   if (schema.Has(Keyword::kAnyOf)) {
-    GM_ASSIGN_OR_RETURN(std::vector<Part> parts, List(schema, Keyword::kAnyOf));
+    GM_ASSIGN_OR_RETURN(ScratchVector<Part> parts, List(schema, Keyword::kAnyOf));
     GM_RETURN_IF_ERROR(ApplyAny(parts, &cases));
   }
   if (schema.Has(Keyword::kOneOf)) {
-    GM_ASSIGN_OR_RETURN(std::vector<Part> parts, List(schema, Keyword::kOneOf));
+    GM_ASSIGN_OR_RETURN(ScratchVector<Part> parts, List(schema, Keyword::kOneOf));
     GM_RETURN_IF_ERROR(ApplyOne(parts, &cases));
   }
   if (schema.Has(Keyword::kIf)) GM_RETURN_IF_ERROR(ApplyIf(schema, &cases));
@@ -389,10 +394,11 @@ StatusOr<std::vector<typename EvaluatedCases<T>::Case>> EvaluatedCases<T>::Split
 // Makes the cases of all that `schema` applies known, in post order.
 template <class T>
 Status EvaluatedCases<T>::EvaluateParts(const Schema& schema) {
-  static const Cases& nothing = *new Cases(1);
-  known_.try_emplace(kAnything, &nothing);
-  known_.try_emplace(kNone, &nothing);
-  GM_ASSIGN_OR_RETURN(std::vector<ExprId> stack, PartsOf(schema));
+  if (known_.empty()) {
+    kept_.emplace_back(1);
+    known_ = {{kAnything, &kept_.back()}, {kNone, &kept_.back()}};
+  }
+  GM_ASSIGN_OR_RETURN(ScratchVector<ExprId> stack, PartsOf(schema));
   while (!stack.empty()) {
     ExprId expr = stack.back();
     if (known_.contains(expr)) {
@@ -405,7 +411,7 @@ Status EvaluatedCases<T>::EvaluateParts(const Schema& schema) {
     cases[0].seen.all =
         part->Has(kObjects ? Keyword::kUnevaluatedProperties : Keyword::kUnevaluatedItems);
     if (!cases[0].seen.all) {
-      GM_ASSIGN_OR_RETURN(std::vector<ExprId> below, PartsOf(*part));
+      GM_ASSIGN_OR_RETURN(ScratchVector<ExprId> below, PartsOf(*part));
       std::erase_if(below, [&](ExprId e) { return known_.contains(e); });
       if (!below.empty()) {
         stack.insert(stack.end(), below.begin(), below.end());
@@ -423,8 +429,8 @@ Status EvaluatedCases<T>::EvaluateParts(const Schema& schema) {
 }
 
 template <class T>
-StatusOr<std::vector<typename EvaluatedCases<T>::Case>> EvaluatedCases<T>::Of(
-    const Schema& schema, ScopeId scope, const std::vector<T>& whole) {
+StatusOr<ScratchVector<typename EvaluatedCases<T>::Case>> EvaluatedCases<T>::Of(
+    const Schema& schema, ScopeId scope, const ScratchVector<T>& whole) {
   // To see that cases are empty, other schemas may be evaluated, which come here too.
   ScopeId outer = scope_;
   scope_ = scope;
@@ -436,8 +442,8 @@ StatusOr<std::vector<typename EvaluatedCases<T>::Case>> EvaluatedCases<T>::Of(
 }
 
 template <class T>
-StatusOr<std::vector<T>> EvaluatedCases<T>::Restrict(std::vector<T> whole, const Seen& seen,
-                                                     ExprId value) {
+StatusOr<ScratchVector<T>> EvaluatedCases<T>::Restrict(ScratchVector<T> whole, const Seen& seen,
+                                                       ExprId value) {
   // What is said of all others takes the place of strict mode's closing.
   for (T& set : whole) set.closed = false;
   if (seen.all || value == kAnything) return whole;

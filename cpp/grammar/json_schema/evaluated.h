@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/scratch.h"
 #include "base/status.h"
 #include "grammar/json_schema/schema_tree.h"
 #include "grammar/json_schema/value_set.h"
@@ -21,8 +22,8 @@ class Normaliser;
 // Keys of an object. The lists are sorted, without repetition.
 struct EvaluatedKeys {
   bool all = false;
-  std::vector<std::string_view> names;
-  std::vector<PatternId> patterns;
+  ScratchVector<std::string_view> names;
+  ScratchVector<PatternId> patterns;
   friend bool operator==(const EvaluatedKeys&, const EvaluatedKeys&) = default;
 };
 
@@ -30,7 +31,7 @@ struct EvaluatedKeys {
 struct EvaluatedElements {
   bool all = false;
   int64_t prefix = 0;
-  std::vector<ExprId> matching;
+  ScratchVector<ExprId> matching;
   friend bool operator==(const EvaluatedElements&, const EvaluatedElements&) = default;
 };
 
@@ -42,7 +43,7 @@ class EvaluatedCases {
   static constexpr bool kObjects = std::is_same_v<T, ObjectSet>;
   using Seen = std::conditional_t<kObjects, EvaluatedKeys, EvaluatedElements>;
   struct Case {
-    std::vector<T> sets;  // left empty where the case is the only one
+    ScratchVector<T> sets;  // left empty where the case is the only one
     Seen seen;
   };
 
@@ -51,35 +52,36 @@ class EvaluatedCases {
   // The cases of `schema` inside `scope`, whose values are `whole` so far, without regard to its
   // own unevaluatedProperties or unevaluatedItems. What it applies has been evaluated. Errors carry
   // no place.
-  StatusOr<std::vector<Case>> Of(const Schema& schema, ScopeId scope, const std::vector<T>& whole);
+  StatusOr<ScratchVector<Case>> Of(const Schema& schema, ScopeId scope,
+                                   const ScratchVector<T>& whole);
   // The values of `whole` whose keys or elements that `seen` does not hold are all in `value`.
-  StatusOr<std::vector<T>> Restrict(std::vector<T> whole, const Seen& seen, ExprId value);
+  StatusOr<ScratchVector<T>> Restrict(ScratchVector<T> whole, const Seen& seen, ExprId value);
 
  private:
-  using Cases = std::vector<Case>;
+  using Cases = ScratchVector<Case>;
   // One part of a schema: its expression and its cases.
   struct Part {
     ExprId expr;
     const Cases* cases;
     bool AddsTo(const Seen& seen) const;
   };
-  StatusOr<std::vector<ExprId>> PartsOf(const Schema& schema) const;
+  StatusOr<ScratchVector<ExprId>> PartsOf(const Schema& schema) const;
   Status EvaluateParts(const Schema& schema);
-  StatusOr<Cases> Split(const Schema& schema, const std::vector<T>& whole);
+  StatusOr<Cases> Split(const Schema& schema, const ScratchVector<T>& whole);
   StatusOr<Part> PartOf(JsonId node) const;
-  StatusOr<std::vector<Part>> List(const Schema& schema, Keyword keyword) const;
-  const std::vector<T>& Sets(const Part& part, size_t i) const;
+  StatusOr<ScratchVector<Part>> List(const Schema& schema, Keyword keyword) const;
+  const ScratchVector<T>& Sets(const Part& part, size_t i) const;
 
   // Each makes `cases` finer.
   Status ApplyAll(const Part& part, Cases* cases);
-  Status ApplyAny(const std::vector<Part>& parts, Cases* cases);
-  Status ApplyOne(const std::vector<Part>& parts, Cases* cases);
+  Status ApplyAny(const ScratchVector<Part>& parts, Cases* cases);
+  Status ApplyOne(const ScratchVector<Part>& parts, Cases* cases);
   Status ApplyIf(const Schema& schema, Cases* cases);
   Status ApplyDependency(const JsonMember& member, Cases* cases);
   // Adds what `base` and the values of each case of `part` have in common.
   Status AddEach(const Case& base, const Part& part, Cases* out);
   Status Add(Case item, Cases* out);
-  StatusOr<std::vector<T>> Meet(const std::vector<T>& a, const std::vector<T>& b);
+  StatusOr<ScratchVector<T>> Meet(const ScratchVector<T>& a, const ScratchVector<T>& b);
 
   Normaliser& n_;
   ScopeId scope_ = kNoScope;  // inside the schema at work

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "base/scratch.h"
 #include "grammar/json_schema/text_match.h"
 #include "grammar/regex.h"
 
@@ -108,7 +109,7 @@ StatusOr<bool> KeyPatterns::Disjoint(PatternId a, PatternId b, bool thorough) {
     return false;
   }
   const size_t most = thorough ? kMaxResiduals : kFewResiduals;
-  std::vector<NodeId> seen = {language_->And(in_a, in_b)};
+  ScratchVector<NodeId> seen = {language_->And(in_a, in_b)};
   absl::flat_hash_set<NodeId> known_rests(seen.begin(), seen.end());
   for (size_t i = 0; i < seen.size(); ++i) {
     if (language_->Nullable(seen[i]) || seen.size() > most) return false;

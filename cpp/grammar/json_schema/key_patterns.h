@@ -12,6 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/mix.h"
+#include "base/scratch.h"
 #include "base/status.h"
 #include "grammar/ast.h"
 #include "grammar/json_schema/value_set.h"
@@ -54,9 +55,9 @@ class KeyPatterns {
 
   GrammarBuilder& builder_;
   const Limits& limits_;
-  std::vector<std::string_view> texts_;
+  ScratchVector<std::string_view> texts_;
   std::deque<std::string> copies_;  // of texts that may go before this
-  std::vector<Parse> parses_;
+  ScratchVector<Parse> parses_;
   absl::flat_hash_map<std::string_view, PatternId, TextHash> ids_;
   PatternMemo memo_;
   absl::flat_hash_map<std::pair<PatternId, std::string_view>, bool, TextHash> answers_;

@@ -16,6 +16,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "base/mix.h"
+#include "base/scratch.h"
 #include "grammar/json_schema/schema_combiner.h"
 
 namespace grammask::internal {
@@ -167,8 +168,8 @@ Normaliser::Slot& Normaliser::SlotOf(ExprId expr) {
   return slots_[expr.value];
 }
 
-StatusOr<std::vector<ExprId>> Normaliser::PartsOf(ExprId expr) {
-  std::vector<ExprId> parts;
+StatusOr<ScratchVector<ExprId>> Normaliser::PartsOf(ExprId expr) {
+  ScratchVector<ExprId> parts;
   switch (pool_.kind(expr)) {
     case ExprKind::kTrue:
     case ExprKind::kFalse:
@@ -195,7 +196,7 @@ StatusOr<std::vector<ExprId>> Normaliser::PartsOf(ExprId expr) {
   return parts;
 }
 
-Status Normaliser::PartsOfSchema(const Schema& schema, ScopeId scope, std::vector<ExprId>* parts,
+Status Normaliser::PartsOfSchema(const Schema& schema, ScopeId scope, ScratchVector<ExprId>* parts,
                                  bool inner) {
   const JsonDocument& d = tree_.document();
   auto add = [&](JsonId node) -> Status {
@@ -253,15 +254,15 @@ StatusOr<const Schema*> Normaliser::Inline(ScopeId scope, ExprId expr) {
 StatusOr<const ValueSet*> Normaliser::Evaluate(ExprId root) {
   if (const ValueSet* known = SlotOf(root).set) return known;
   ++level_;
-  std::vector<Frame> stack;
+  ScratchVector<Frame> stack;
   auto fail = [&](Status status) {
     for (const Frame& f : stack) SlotOf(f.expr).busy = 0;
     --level_;
     return status;
   };
   auto push = [&](ExprId expr) -> Status {
-    StatusOr<std::vector<ExprId>> parts = PartsOf(expr);
-    if (MayLeaveOut(parts.status())) parts = std::vector<ExprId>();
+    StatusOr<ScratchVector<ExprId>> parts = PartsOf(expr);
+    if (MayLeaveOut(parts.status())) parts = ScratchVector<ExprId>();
     GM_RETURN_IF_ERROR(parts.status());
     SlotOf(expr).busy = level_;
     stack.push_back({expr, *std::move(parts)});
@@ -358,7 +359,7 @@ StatusOr<ValueSet> Normaliser::CombineAnd(ExprId expr) {
   std::optional<ValueSet> set;
   // `set`, or one that is not copied, as it is only met with others.
   const ValueSet* so_far = nullptr;
-  std::vector<ExprId> parts(pool_.parts(expr).begin(), pool_.parts(expr).end());
+  ScratchVector<ExprId> parts(pool_.parts(expr).begin(), pool_.parts(expr).end());
   if (pool_.kind(expr) == ExprKind::kNot) parts = {expr};
   if (parts.size() > 2 && !options_.widen) {
     // One condition more than on a set that is known.
@@ -485,20 +486,23 @@ StatusOr<bool> Normaliser::KeyIn(ExprId expr, std::string_view key) {
 }
 
 template <class T>
-StatusOr<std::vector<T>> Normaliser::SubtractCases(std::vector<T> a, const std::vector<T>& b) {
+StatusOr<ScratchVector<T>> Normaliser::SubtractCases(ScratchVector<T> a,
+                                                     const ScratchVector<T>& b) {
   if constexpr (std::is_same_v<T, ObjectSet>) return SubtractObjects(std::move(a), b);
   for (const T& minus : b) {
     if (a.empty()) break;
-    std::vector<T> rest, touched;
+    ScratchVector<T> rest, touched;
     for (T& x : a) {
       GM_RETURN_IF_ERROR(algebra_.Step());
       GM_ASSIGN_OR_RETURN(bool disjoint, Disjoint(x, minus));
       (disjoint ? rest : touched).push_back(std::move(x));
     }
     if (!touched.empty()) {
-      GM_ASSIGN_OR_RETURN(std::vector<T> outside, algebra_.ComplementAll(std::vector<T>{minus}));
+      GM_ASSIGN_OR_RETURN(ScratchVector<T> outside,
+                          algebra_.ComplementAll(ScratchVector<T>{minus}));
       for (const T& x : touched) {
-        GM_ASSIGN_OR_RETURN(std::vector<T> pieces, algebra_.MeetAll(std::vector<T>{x}, outside));
+        GM_ASSIGN_OR_RETURN(ScratchVector<T> pieces,
+                            algebra_.MeetAll(ScratchVector<T>{x}, outside));
         for (T& piece : pieces) {
           // Disjoint from itself: empty.
           GM_ASSIGN_OR_RETURN(bool empty, Disjoint(piece, piece));
@@ -513,14 +517,14 @@ StatusOr<std::vector<T>> Normaliser::SubtractCases(std::vector<T> a, const std::
   return a;
 }
 
-template StatusOr<std::vector<NumberSet>> Normaliser::SubtractCases(std::vector<NumberSet>,
-                                                                    const std::vector<NumberSet>&);
-template StatusOr<std::vector<StringSet>> Normaliser::SubtractCases(std::vector<StringSet>,
-                                                                    const std::vector<StringSet>&);
-template StatusOr<std::vector<ArraySet>> Normaliser::SubtractCases(std::vector<ArraySet>,
-                                                                   const std::vector<ArraySet>&);
-template StatusOr<std::vector<ObjectSet>> Normaliser::SubtractCases(std::vector<ObjectSet>,
-                                                                    const std::vector<ObjectSet>&);
+template StatusOr<ScratchVector<NumberSet>> Normaliser::SubtractCases(
+    ScratchVector<NumberSet>, const ScratchVector<NumberSet>&);
+template StatusOr<ScratchVector<StringSet>> Normaliser::SubtractCases(
+    ScratchVector<StringSet>, const ScratchVector<StringSet>&);
+template StatusOr<ScratchVector<ArraySet>> Normaliser::SubtractCases(
+    ScratchVector<ArraySet>, const ScratchVector<ArraySet>&);
+template StatusOr<ScratchVector<ObjectSet>> Normaliser::SubtractCases(
+    ScratchVector<ObjectSet>, const ScratchVector<ObjectSet>&);
 
 StatusOr<ValueSet> Normaliser::Subtract(const ValueSet& a, const ValueSet& b, Status* left_out) {
   ValueSet out;
@@ -552,8 +556,9 @@ StatusOr<ValueSet> Normaliser::Subtract(const ValueSet& a, const ValueSet& b, St
 }
 
 template <class T>
-StatusOr<std::vector<T>> Normaliser::SubtractLoosely(std::vector<T> a, const std::vector<T>& b,
-                                                     bool loose, Status* left_out) {
+StatusOr<ScratchVector<T>> Normaliser::SubtractLoosely(ScratchVector<T> a,
+                                                       const ScratchVector<T>& b, bool loose,
+                                                       Status* left_out) {
   if (!options_.widen) return SubtractCases(std::move(a), b);
   for (const T& minus : b) {
     bool touched = false;
@@ -567,7 +572,7 @@ StatusOr<std::vector<T>> Normaliser::SubtractLoosely(std::vector<T> a, const std
       *left_out = Unsupported("what was widened cannot be subtracted");
       continue;
     }
-    StatusOr<std::vector<T>> rest = SubtractCases(a, std::vector<T>{minus});
+    StatusOr<ScratchVector<T>> rest = SubtractCases(a, ScratchVector<T>{minus});
     if (rest.ok()) {
       a = *std::move(rest);
     } else if (MayLeaveOut(rest.status())) {
@@ -579,18 +584,14 @@ StatusOr<std::vector<T>> Normaliser::SubtractLoosely(std::vector<T> a, const std
   return a;
 }
 
-template StatusOr<std::vector<NumberSet>> Normaliser::SubtractLoosely(std::vector<NumberSet>,
-                                                                      const std::vector<NumberSet>&,
-                                                                      bool, Status*);
-template StatusOr<std::vector<StringSet>> Normaliser::SubtractLoosely(std::vector<StringSet>,
-                                                                      const std::vector<StringSet>&,
-                                                                      bool, Status*);
-template StatusOr<std::vector<ArraySet>> Normaliser::SubtractLoosely(std::vector<ArraySet>,
-                                                                     const std::vector<ArraySet>&,
-                                                                     bool, Status*);
-template StatusOr<std::vector<ObjectSet>> Normaliser::SubtractLoosely(std::vector<ObjectSet>,
-                                                                      const std::vector<ObjectSet>&,
-                                                                      bool, Status*);
+template StatusOr<ScratchVector<NumberSet>> Normaliser::SubtractLoosely(
+    ScratchVector<NumberSet>, const ScratchVector<NumberSet>&, bool, Status*);
+template StatusOr<ScratchVector<StringSet>> Normaliser::SubtractLoosely(
+    ScratchVector<StringSet>, const ScratchVector<StringSet>&, bool, Status*);
+template StatusOr<ScratchVector<ArraySet>> Normaliser::SubtractLoosely(
+    ScratchVector<ArraySet>, const ScratchVector<ArraySet>&, bool, Status*);
+template StatusOr<ScratchVector<ObjectSet>> Normaliser::SubtractLoosely(
+    ScratchVector<ObjectSet>, const ScratchVector<ObjectSet>&, bool, Status*);
 
 StatusOr<bool> Normaliser::Disjoint(const NumberSet& a, const NumberSet& b) {
   return internal::Disjoint(a, b);
@@ -601,7 +602,7 @@ StatusOr<bool> Normaliser::Disjoint(const StringSet& a, const StringSet& b) {
 }
 
 StatusOr<bool> Normaliser::Disjoint(const ArraySet& a, const ArraySet& b) {
-  std::vector<ArraySet> both;
+  ScratchVector<ArraySet> both;
   GM_RETURN_IF_ERROR(algebra_.Meet(a, b, &both));
   for (const ArraySet& set : both) {
     GM_ASSIGN_OR_RETURN(bool empty, Empty(set, kEmptinessDepth));
@@ -645,7 +646,7 @@ StatusOr<bool> Normaliser::Disjoint(const ObjectSet& a, const ObjectSet& b) {
     GM_RETURN_IF_ERROR(algebra_.Step(4 + a.named.size() + b.named.size()));
     return false;
   }
-  std::vector<ObjectSet> both;
+  ScratchVector<ObjectSet> both;
   GM_RETURN_IF_ERROR(algebra_.Meet(a, b, &both));
   for (const ObjectSet& set : both) {
     GM_ASSIGN_OR_RETURN(bool empty, Empty(set, kEmptinessDepth));
@@ -696,7 +697,7 @@ StatusOr<bool> Normaliser::Empty(const StringSet& set) {
   if (set.IsEmpty()) return true;
   if (!set.values) return PatternsClash(set);
   if (set.values->size() > kTestedValues) return false;
-  for (const std::string& value : *set.values) {
+  for (const ScratchString& value : *set.values) {
     GM_ASSIGN_OR_RETURN(bool holds, patterns_.Contains(set, value));
     if (holds) return false;
   }

@@ -13,6 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "base/scratch.h"
 #include "base/status.h"
 #include "grammar/json_schema/algebra.h"
 #include "grammar/json_schema/evaluated.h"
@@ -100,13 +101,13 @@ class Normaliser {
   };
   struct Frame {
     ExprId expr;
-    std::vector<ExprId> parts;
+    ScratchVector<ExprId> parts;
     size_t next = 0;
   };
 
   Slot& SlotOf(ExprId expr);
-  StatusOr<std::vector<ExprId>> PartsOf(ExprId expr);
-  Status PartsOfSchema(const Schema& schema, ScopeId scope, std::vector<ExprId>* parts,
+  StatusOr<ScratchVector<ExprId>> PartsOf(ExprId expr);
+  Status PartsOfSchema(const Schema& schema, ScopeId scope, ScratchVector<ExprId>* parts,
                        bool inner = false);
   ExprId& ExprOfNode(JsonId node, ScopeId scope);
   // The first schema of the document that says the same of a value, whatever else is written in it.
@@ -122,8 +123,8 @@ class Normaliser {
   StatusOr<ValueSet> Subtract(const ValueSet& a, const ValueSet& b, Status* left_out = nullptr);
   // SubtractCases, or in widening at least what that gives. `loose`: b may be too large.
   template <class T>
-  StatusOr<std::vector<T>> SubtractLoosely(std::vector<T> a, const std::vector<T>& b, bool loose,
-                                           Status* left_out);
+  StatusOr<ScratchVector<T>> SubtractLoosely(ScratchVector<T> a, const ScratchVector<T>& b,
+                                             bool loose, Status* left_out);
   StatusOr<ValueSet> CombineExactly(ExprId expr);
   // A set that holds all that is meant, for an expression that cannot be combined.
   ValueSet Widened(ExprId expr, const Status& why);
@@ -131,7 +132,7 @@ class Normaliser {
   // In widening, each combination has a share of limits.max_schema_steps.
   size_t Share() const { return options_.widen ? limits_.max_schema_steps / 32 + 1 : 0; }
   template <class T>
-  StatusOr<std::vector<T>> SubtractCases(std::vector<T> a, const std::vector<T>& b);
+  StatusOr<ScratchVector<T>> SubtractCases(ScratchVector<T> a, const ScratchVector<T>& b);
   StatusOr<ValueSet> Complement(const ValueSet& set);
 
   // Keeping unions of objects small: normalise_cases.cc.
@@ -142,8 +143,8 @@ class Normaliser {
     bool extras = false;
   };
   struct Union {
-    std::vector<ObjectSet> cases;
-    std::vector<Outline> outlines;  // of the first cases
+    ScratchVector<ObjectSet> cases;
+    ScratchVector<Outline> outlines;  // of the first cases
   };
   static Outline OutlineOf(const ObjectSet& set);
   // Whether Within() has to be asked about a case of outline a in one of outline b.
@@ -152,12 +153,12 @@ class Normaliser {
   }
   // As Algebra::Intersect, without cases that are seen to be empty or within others.
   StatusOr<ValueSet> Intersect(const ValueSet& a, const ValueSet& b);
-  StatusOr<std::vector<ObjectSet>> MeetObjects(const std::vector<ObjectSet>& a,
-                                               const std::vector<ObjectSet>& b);
-  StatusOr<std::vector<ObjectSet>> SubtractObjects(std::vector<ObjectSet> a,
-                                                   const std::vector<ObjectSet>& b);
+  StatusOr<ScratchVector<ObjectSet>> MeetObjects(const ScratchVector<ObjectSet>& a,
+                                                 const ScratchVector<ObjectSet>& b);
+  StatusOr<ScratchVector<ObjectSet>> SubtractObjects(ScratchVector<ObjectSet> a,
+                                                     const ScratchVector<ObjectSet>& b);
   Status SubtractObject(const ObjectSet& from, const ObjectSet& minus,
-                        const std::vector<ObjectSet>& outside, Union* rest);
+                        const ScratchVector<ObjectSet>& outside, Union* rest);
   // The types that values of `expr` may have, at most.
   StatusOr<uint8_t> TypesOf(ExprId expr, int depth = kEmptinessDepth);
   // An expression for the same set: one and the same for equal sets without arrays and objects, as
@@ -201,9 +202,9 @@ class Normaliser {
   NormaliserOptions options_;
   ExprPool pool_;
   Algebra algebra_;
-  std::vector<Slot> slots_;
+  ScratchVector<Slot> slots_;
   std::deque<ValueSet> sets_;
-  std::vector<ExprId> expr_of_node_;  // outside any scope; kUnknown where not known
+  ScratchVector<ExprId> expr_of_node_;  // outside any scope; kUnknown where not known
   absl::flat_hash_map<std::pair<JsonId, ScopeId>, ExprId> expr_in_scope_;
   struct SchemaHash {
     const JsonDocument* document;
@@ -222,12 +223,12 @@ class Normaliser {
     int depth = 0;
   };
   absl::flat_hash_map<ExprId, Emptiness> empty_;
-  std::vector<std::optional<ExprId>> settled_;  // by expression
+  ScratchVector<std::optional<ExprId>> settled_;  // by expression
   // Sets without arrays and objects, by what they hold.
   struct Scalars {
     bool null, false_value, true_value;
-    std::vector<NumberSet> numbers;
-    std::vector<StringSet> strings;
+    ScratchVector<NumberSet> numbers;
+    ScratchVector<StringSet> strings;
     friend bool operator==(const Scalars&, const Scalars&) = default;
     template <class H>
     friend H AbslHashValue(H h, const Scalars& s) {
@@ -256,8 +257,8 @@ class Normaliser {
     std::string keyword, reason;
   };
   LeftOut Describe(JsonId schema, std::string_view keyword, const Status& why) const;
-  absl::flat_hash_map<ExprId, std::vector<LeftOut>> left_out_;
-  std::vector<bool> emitted_;  // by expression
+  absl::flat_hash_map<ExprId, ScratchVector<LeftOut>> left_out_;
+  ScratchVector<bool> emitted_;  // by expression
   std::map<std::pair<JsonId, std::string>, std::string> warnings_;
 };
 

@@ -13,6 +13,7 @@
 // Tests: tests/grammar/json_schema_test.cc, json_schema_random_test.cc.
 #include <algorithm>
 
+#include "base/scratch.h"
 #include "grammar/json_schema/normalise.h"
 
 namespace grammask::internal {
@@ -110,7 +111,7 @@ StatusOr<uint8_t> Normaliser::TypesOf(ExprId expr, int depth) {
       if (depth == 0) return uint8_t{kAllTypes};
       bool both = pool_.kind(expr) == ExprKind::kAnd;
       uint8_t types = both ? kAllTypes : 0;
-      std::vector<ExprId> parts(pool_.parts(expr).begin(), pool_.parts(expr).end());
+      ScratchVector<ExprId> parts(pool_.parts(expr).begin(), pool_.parts(expr).end());
       for (ExprId p : parts) {
         GM_ASSIGN_OR_RETURN(uint8_t of_part, TypesOf(p, depth - 1));
         types = both ? types & of_part : types | of_part;
@@ -195,7 +196,7 @@ StatusOr<bool> Normaliser::Within(ExprId a, ExprId b, int depth) {
 
 StatusOr<bool> Normaliser::FindWithin(ExprId a, ExprId b, int depth) {
   auto parts_of = [&](ExprId e) {
-    return std::vector<ExprId>(pool_.parts(e).begin(), pool_.parts(e).end());
+    return ScratchVector<ExprId>(pool_.parts(e).begin(), pool_.parts(e).end());
   };
   if (pool_.kind(b) == ExprKind::kAnd) {
     for (ExprId p : parts_of(b)) {
@@ -229,9 +230,9 @@ StatusOr<bool> Normaliser::FindWithin(ExprId a, ExprId b, int depth) {
 StatusOr<bool> Normaliser::Within(const ValueSet& a, const ValueSet& b, int depth) {
   if (b.widened != 0) return false;
   if (a.null > b.null || a.false_value > b.false_value || a.true_value > b.true_value) return false;
-  GM_ASSIGN_OR_RETURN(std::vector<NumberSet> numbers, SubtractCases(a.numbers, b.numbers));
+  GM_ASSIGN_OR_RETURN(ScratchVector<NumberSet> numbers, SubtractCases(a.numbers, b.numbers));
   if (!numbers.empty()) return false;
-  GM_ASSIGN_OR_RETURN(std::vector<StringSet> strings, SubtractCases(a.strings, b.strings));
+  GM_ASSIGN_OR_RETURN(ScratchVector<StringSet> strings, SubtractCases(a.strings, b.strings));
   if (!strings.empty()) return false;
   for (const ArraySet& x : a.arrays) {
     if (std::none_of(b.arrays.begin(), b.arrays.end(),
@@ -352,8 +353,8 @@ Normaliser::Outline Normaliser::OutlineOf(const ObjectSet& set) {
 }
 
 Status Normaliser::AddCase(ObjectSet set, Union* all) {
-  std::vector<ObjectSet>& cases = all->cases;
-  std::vector<Outline>& outlines = all->outlines;
+  ScratchVector<ObjectSet>& cases = all->cases;
+  ScratchVector<Outline>& outlines = all->outlines;
   const size_t compared = cases.size() <= kCompared ? cases.size() : 0;
   GM_RETURN_IF_ERROR(algebra_.Step(1 + 4 * compared));
   const Outline outline = OutlineOf(set);
@@ -419,11 +420,11 @@ StatusOr<bool> Normaliser::Apart(const ObjectSet& a, const ObjectSet& b) {
   return false;
 }
 
-StatusOr<std::vector<ObjectSet>> Normaliser::MeetObjects(const std::vector<ObjectSet>& a,
-                                                         const std::vector<ObjectSet>& b) {
+StatusOr<ScratchVector<ObjectSet>> Normaliser::MeetObjects(const ScratchVector<ObjectSet>& a,
+                                                           const ScratchVector<ObjectSet>& b) {
   if ((a.size() <= 1 && b.size() <= 1) || HoldsAll(a) || HoldsAll(b)) return algebra_.MeetAll(a, b);
   Union out;
-  std::vector<ObjectSet> met, settled = b;
+  ScratchVector<ObjectSet> met, settled = b;
   for (ObjectSet& y : settled) GM_RETURN_IF_ERROR(Settle(&y).status());
   for (const ObjectSet& x : a) {
     for (const ObjectSet& y : settled) {
@@ -469,8 +470,8 @@ StatusOr<const ObjectSet::Named*> Normaliser::TagOf(const ObjectSet& outside,
 }
 
 Status Normaliser::SubtractObject(const ObjectSet& from, const ObjectSet& minus,
-                                  const std::vector<ObjectSet>& outside, Union* rest) {
-  std::vector<ObjectSet> met;
+                                  const ScratchVector<ObjectSet>& outside, Union* rest) {
+  ScratchVector<ObjectSet> met;
   auto add = [&](const ObjectSet& x, const ObjectSet& y) -> Status {
     // Most ways to be outside ask one member for what the other set does not give it.
     if (y.named.size() == 1) {
@@ -491,7 +492,7 @@ Status Normaliser::SubtractObject(const ObjectSet& from, const ObjectSet& minus,
     return {};
   };
   ObjectSet base = from;
-  std::vector<const ObjectSet*> others;
+  ScratchVector<const ObjectSet*> others;
   for (const ObjectSet& o : outside) {
     GM_ASSIGN_OR_RETURN(const ObjectSet::Named* tag, TagOf(o, minus));
     if (tag == nullptr || !base.some.empty()) {
@@ -512,23 +513,23 @@ Status Normaliser::SubtractObject(const ObjectSet& from, const ObjectSet& minus,
   return {};
 }
 
-StatusOr<std::vector<ObjectSet>> Normaliser::SubtractObjects(std::vector<ObjectSet> a,
-                                                             const std::vector<ObjectSet>& b) {
+StatusOr<ScratchVector<ObjectSet>> Normaliser::SubtractObjects(ScratchVector<ObjectSet> a,
+                                                               const ScratchVector<ObjectSet>& b) {
   for (const ObjectSet& unsettled : b) {
     if (a.empty()) break;
     ObjectSet minus = unsettled;
     GM_ASSIGN_OR_RETURN(bool possible, Settle(&minus));
     if (!possible) continue;
     Union rest;
-    std::vector<ObjectSet> touched;
+    ScratchVector<ObjectSet> touched;
     for (ObjectSet& x : a) {
       GM_RETURN_IF_ERROR(algebra_.Step());
       GM_ASSIGN_OR_RETURN(bool disjoint, Disjoint(x, minus));
       (disjoint ? rest.cases : touched).push_back(std::move(x));
     }
     if (!touched.empty()) {
-      GM_ASSIGN_OR_RETURN(std::vector<ObjectSet> outside,
-                          algebra_.ComplementAll(std::vector<ObjectSet>{minus}));
+      GM_ASSIGN_OR_RETURN(ScratchVector<ObjectSet> outside,
+                          algebra_.ComplementAll(ScratchVector<ObjectSet>{minus}));
       for (const ObjectSet& x : touched) {
         GM_RETURN_IF_ERROR(SubtractObject(x, minus, outside, &rest));
       }
@@ -542,7 +543,7 @@ StatusOr<ValueSet> Normaliser::Complement(const ValueSet& set) {
   ValueSet others = set;
   others.objects.clear();
   GM_ASSIGN_OR_RETURN(ValueSet outside, algebra_.Complement(others));
-  GM_ASSIGN_OR_RETURN(outside.objects, SubtractObjects(std::vector<ObjectSet>(1), set.objects));
+  GM_ASSIGN_OR_RETURN(outside.objects, SubtractObjects(ScratchVector<ObjectSet>(1), set.objects));
   return outside;
 }
 

@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "base/scratch.h"
+
 namespace grammask::internal {
 namespace {
 
@@ -263,7 +265,7 @@ NodeId RangeWriter::Scientific(const Range& range) {
     return Bound{v.value.Scaled(-v.value.magnitude()), v.open};
   };
   std::optional<int64_t> first, last;  // exponents with which any mantissa goes
-  std::vector<NodeId> parts;
+  ScratchVector<NodeId> parts;
   if (!low.value.is_zero()) {
     first = low.value.magnitude() + 1;
     if (range.upper && range.upper->value.magnitude() == low.value.magnitude()) {
@@ -297,7 +299,7 @@ NodeId RangeWriter::Exponent(std::optional<int64_t> low, std::optional<int64_t> 
   ByteSet e = ByteSet::Of('e'), signs = ByteSet::Of('+');
   e.Add('E');
   signs.Add('-');
-  std::vector<NodeId> parts;
+  ScratchVector<NodeId> parts;
   if ((!low || *low <= 0) && (!high || *high >= 0)) {
     if (!low && !high) {
       return b_->Sequence(

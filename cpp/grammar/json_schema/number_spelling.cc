@@ -13,6 +13,7 @@
 #include <numeric>
 
 #include "absl/container/inlined_vector.h"
+#include "base/scratch.h"
 #include "grammar/json_schema/number_range.h"
 #include "grammar/json_schema/numbers.h"
 
@@ -347,7 +348,7 @@ class SetWriter {
 
   NodeId WithoutExcluded(NodeId body) {
     if (set_.excluded.empty()) return body;
-    std::vector<NodeId> values;
+    ScratchVector<NodeId> values;
     values.reserve(set_.excluded.size());
     for (const Decimal& v : set_.excluded) values.push_back(EmitNumberValue(&b_, v));
     return b_.And({body, b_.Not(b_.Choice(values))});
@@ -407,8 +408,8 @@ StatusOr<NodeId> EmitNumbers(GrammarBuilder* builder, const NumberSet& original,
   bool digits_only = original.kind == Kind::kIntegers && !spelling.integers_with_fraction;
   if (digits_only) set.kind = Kind::kIntegers;  // a single value is otherwise of any kind
   if ((one || !simple) && !digits_only) {
-    if (std::optional<std::vector<Decimal>> members = set.Members(kEnumerate)) {
-      std::vector<NodeId> values;
+    if (std::optional<ScratchVector<Decimal>> members = set.Members(kEnumerate)) {
+      ScratchVector<NodeId> values;
       values.reserve(members->size());
       for (const Decimal& v : *members) values.push_back(EmitNumberValue(builder, v));
       return builder->Choice(values);

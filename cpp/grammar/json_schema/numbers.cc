@@ -12,10 +12,12 @@
 
 #include <algorithm>
 
+#include "base/scratch.h"
+
 namespace grammask::internal {
 namespace {
 
-void SortUnique(std::vector<Decimal>* list) {
+void SortUnique(ScratchVector<Decimal>* list) {
   if (list->size() < 2) return;
   std::sort(list->begin(), list->end());
   list->erase(std::unique(list->begin(), list->end()), list->end());
@@ -114,7 +116,7 @@ void SimplifyNotMultiples(NumberSet* set) {
       std::binary_search(list.begin(), list.end(), Decimal(1))) {
     set->kind = NumberSet::Kind::kNonIntegers;
   }
-  std::vector<Decimal> kept;
+  ScratchVector<Decimal> kept;
   for (const Decimal& n : list) {
     bool implied = set->kind == NumberSet::Kind::kNonIntegers && n.IsInteger();
     for (const Decimal& k : kept) implied = implied || n.IsMultipleOf(k);
@@ -153,7 +155,7 @@ bool IsEmptyNormalised(const NumberSet& set) {
   return false;
 }
 
-void AppendList(const char* label, const std::vector<Decimal>& list, std::string* out) {
+void AppendList(const char* label, const ScratchVector<Decimal>& list, std::string* out) {
   for (const Decimal& d : list) *out += label + d.ToString();
 }
 
@@ -194,7 +196,7 @@ void NumberSet::Normalise() {
   SortUnique(&excluded);
   if (lower || upper) TightenBounds(this, StepOf(*this));
   if (!excluded.empty()) {
-    std::vector<Decimal> values = std::move(excluded);
+    ScratchVector<Decimal> values = std::move(excluded);
     excluded.clear();
     std::erase_if(values, [&](const Decimal& v) { return !Contains(v); });
     excluded = std::move(values);
@@ -226,11 +228,11 @@ bool NumberSet::IsEmpty() const {
   return BoundsCross(set);
 }
 
-std::optional<std::vector<Decimal>> NumberSet::Members(size_t max_count) const {
+std::optional<ScratchVector<Decimal>> NumberSet::Members(size_t max_count) const {
   NumberSet set = *this;
   set.Normalise();
   if (!set.lower || !set.upper) return std::nullopt;
-  std::vector<Decimal> members;
+  ScratchVector<Decimal> members;
   if (BoundsCross(set)) return members;
   std::optional<Decimal> step = StepOf(set);
   if (set.lower->value == set.upper->value) {
@@ -272,7 +274,7 @@ NumberSet Intersect(const NumberSet& a, const NumberSet& b) {
   if (b.kind != Kind::kAny) set.kind = b.kind;
   if (b.lower) set.AtLeast(b.lower->value, b.lower->open);
   if (b.upper) set.AtMost(b.upper->value, b.upper->open);
-  auto append = [](std::vector<Decimal>* to, const std::vector<Decimal>& from) {
+  auto append = [](ScratchVector<Decimal>* to, const ScratchVector<Decimal>& from) {
     to->insert(to->end(), from.begin(), from.end());
   };
   append(&set.multiples_of, b.multiples_of);
@@ -282,11 +284,11 @@ NumberSet Intersect(const NumberSet& a, const NumberSet& b) {
   return set;
 }
 
-std::vector<NumberSet> Complement(const NumberSet& original) {
+ScratchVector<NumberSet> Complement(const NumberSet& original) {
   using Kind = NumberSet::Kind;
   NumberSet set = original;
   set.Normalise();
-  std::vector<NumberSet> result;
+  ScratchVector<NumberSet> result;
   if (BoundsCross(set)) return {NumberSet()};
   // Terms are disjoint: each negates one condition and keeps those before it. Normalise has left
   // only such excluded values as meet all other conditions, so they overlap with no term.

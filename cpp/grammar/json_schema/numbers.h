@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/scratch.h"
 #include "base/status.h"
 #include "grammar/ast.h"
 #include "grammar/json_schema/decimal.h"
@@ -32,9 +33,9 @@ struct NumberSet {
 
   Kind kind = Kind::kAny;
   std::optional<Bound> lower, upper;
-  std::vector<Decimal> multiples_of;      // each > 0, at most Decimal::kMaxDigits digits
-  std::vector<Decimal> not_multiples_of;  // the same
-  std::vector<Decimal> excluded;          // any values
+  ScratchVector<Decimal> multiples_of;      // each > 0, at most Decimal::kMaxDigits digits
+  ScratchVector<Decimal> not_multiples_of;  // the same
+  ScratchVector<Decimal> excluded;          // any values
 
   static NumberSet Integers();
   static NumberSet Only(const Decimal& value);
@@ -53,7 +54,7 @@ struct NumberSet {
   // multiple have more than Decimal::kMaxDigits digits, or that exclude more than ten multiples.
   bool IsEmpty() const;
   // All members, ascending, when there are at most `max_count`; nullopt when more or not known.
-  std::optional<std::vector<Decimal>> Members(size_t max_count) const;
+  std::optional<ScratchVector<Decimal>> Members(size_t max_count) const;
   // Conditions, for people and tests: "integer >= 1 < 10 multiple of 2 not 4"; "any number".
   std::string ToString() const;
 
@@ -67,7 +68,7 @@ struct NumberSet {
 
 NumberSet Intersect(const NumberSet& a, const NumberSet& b);
 // Disjoint sets whose union is every number outside `set`; {} when it holds every number.
-std::vector<NumberSet> Complement(const NumberSet& set);
+ScratchVector<NumberSet> Complement(const NumberSet& set);
 // True only when it is proved; false may also mean "not known" (see IsEmpty).
 bool Disjoint(const NumberSet& a, const NumberSet& b);
 bool IsSubset(const NumberSet& a, const NumberSet& b);

@@ -11,7 +11,7 @@
 
 namespace grammask::internal {
 
-std::optional<std::vector<std::string>> PatternValues(std::string_view pattern) {
+std::optional<ScratchVector<ScratchString>> PatternValues(std::string_view pattern) {
   constexpr std::string_view kSpecial = "^$\\.*+?()[]{}|";
   if (pattern.size() < 2 || pattern.front() != '^' || pattern.back() != '$') return std::nullopt;
   pattern = pattern.substr(1, pattern.size() - 2);
@@ -21,8 +21,8 @@ std::optional<std::vector<std::string>> PatternValues(std::string_view pattern) 
     pattern = pattern.substr(1, pattern.size() - 2);
     if (pattern.starts_with("?:")) pattern.remove_prefix(2);
   }
-  std::vector<std::string> values;
-  std::string value;
+  ScratchVector<ScratchString> values;
+  ScratchString value;
   for (size_t i = 0; i < pattern.size(); ++i) {
     char c = pattern[i];
     if (c == '|' && group) {

@@ -7,11 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/scratch.h"
+
 namespace grammask::internal {
 
 // The strings in which an ECMA-262 pattern is found, where it spells them out: ^a$, ^(a|b)$. Else
 // nullopt.
-std::optional<std::vector<std::string>> PatternValues(std::string_view pattern);
+std::optional<ScratchVector<ScratchString>> PatternValues(std::string_view pattern);
 
 }  // namespace grammask::internal
 

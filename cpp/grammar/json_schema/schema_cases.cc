@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/scratch.h"
 #include "grammar/json_schema/formats.h"
 #include "grammar/json_schema/pattern_values.h"
 #include "grammar/json_schema/schema_combiner.h"
@@ -117,9 +118,9 @@ StatusOr<StringSet> SchemaCombiner::Strings() {
       std::string name(document_.text(*format));
       const auto* own = n_.options_.formats;
       if (own != nullptr && own->contains(name)) {
-        set.patterns.push_back(PatternOfFormat(own->at(name)));
+        set.patterns.emplace_back(PatternOfFormat(own->at(name)));
       } else if (IsKnownFormat(name)) {
-        set.formats.push_back(std::move(name));
+        set.formats.emplace_back(name);
       }
     }
   }
@@ -219,7 +220,7 @@ Status SchemaCombiner::Properties(ObjectSet* set) {
                           Tolerable(Keyword::kPatternProperties, m.key, kTypeObject));
       if (!tolerable) {
         // Any key that matches no other pattern may match this one.
-        rest_value = set->closed ? value : pool_.Or(std::vector<ExprId>{rest_value, value});
+        rest_value = set->closed ? value : pool_.Or(ScratchVector<ExprId>{rest_value, value});
         set->closed = false;
         continue;
       }

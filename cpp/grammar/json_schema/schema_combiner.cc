@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/scratch.h"
+
 namespace grammask::internal {
 
 Status SchemaCombiner::At(Keyword keyword, const Status& status) const {
@@ -232,23 +234,22 @@ Status SchemaCombiner::ApplyAnyOf() {
 // Of each branch, within `base`, what no other branch holds. Branches that are provably apart need
 // no complement.
 template <class T>
-StatusOr<std::vector<T>> SchemaCombiner::ExactlyOne(const std::vector<T>& base,
-                                                    std::vector<const std::vector<T>*> branches,
-                                                    const std::vector<bool>& loose,
-                                                    Status* left_out) {
+StatusOr<ScratchVector<T>> SchemaCombiner::ExactlyOne(
+    const ScratchVector<T>& base, ScratchVector<const ScratchVector<T>*> branches,
+    const ScratchVector<bool>& loose, Status* left_out) {
   // Where two branches hold everything, none holds a value alone.
   size_t all = 0;
   for (size_t i = 0; i < branches.size(); ++i) {
     all += !loose[i] && HoldsAll(*branches[i]);
   }
-  if (all > 1) return std::vector<T>();
-  std::vector<std::vector<T>> inside(branches.size());
-  std::vector<size_t> alive;
+  if (all > 1) return ScratchVector<T>();
+  ScratchVector<ScratchVector<T>> inside(branches.size());
+  ScratchVector<size_t> alive;
   for (size_t i = 0; i < branches.size(); ++i) {
     GM_ASSIGN_OR_RETURN(inside[i], algebra_.MeetAll(base, *branches[i]));
     if (!inside[i].empty()) alive.push_back(i);
   }
-  std::vector<std::vector<size_t>> overlaps(branches.size());
+  ScratchVector<ScratchVector<size_t>> overlaps(branches.size());
   for (size_t a = 0; a < alive.size(); ++a) {
     for (size_t b = a + 1; b < alive.size(); ++b) {
       bool apart = true;
@@ -267,9 +268,9 @@ StatusOr<std::vector<T>> SchemaCombiner::ExactlyOne(const std::vector<T>& base,
       overlaps[alive[b]].push_back(alive[a]);
     }
   }
-  std::vector<T> out;
+  ScratchVector<T> out;
   for (size_t i : alive) {
-    std::vector<T> rest = std::move(inside[i]);
+    ScratchVector<T> rest = std::move(inside[i]);
     for (size_t j : overlaps[i]) {
       GM_ASSIGN_OR_RETURN(rest,
                           n_.SubtractLoosely(std::move(rest), *branches[j], loose[j], left_out));
@@ -280,7 +281,7 @@ StatusOr<std::vector<T>> SchemaCombiner::ExactlyOne(const std::vector<T>& base,
 }
 
 Status SchemaCombiner::ApplyOneOf() {
-  std::vector<const ValueSet*> branches;
+  ScratchVector<const ValueSet*> branches;
   for (JsonId e : document_.elements(*schema_.Get(Keyword::kOneOf))) {
     GM_ASSIGN_OR_RETURN(ExprId expr, Sub(e));
     branches.push_back(&n_.Known(expr));
@@ -299,9 +300,9 @@ Status SchemaCombiner::ApplyOneOf() {
   auto cases = [&](auto member, TypeBit type) -> Status {
     auto& mine = set_.*member;
     if (mine.empty()) return {};
-    std::vector<std::remove_reference_t<decltype(mine)> const*> lists;
+    ScratchVector<std::remove_reference_t<decltype(mine)> const*> lists;
     lists.reserve(branches.size());
-    std::vector<bool> loose;
+    ScratchVector<bool> loose;
     for (const ValueSet* b : branches) {
       lists.push_back(&(b->*member));
       loose.push_back(b->widened & type);
@@ -371,10 +372,10 @@ Status SchemaCombiner::ApplyDependency(const JsonMember& member) {
     }
   }
   algebra_.Simplify(&present);  // it counts what is required
-  GM_ASSIGN_OR_RETURN(std::vector<ObjectSet> without,
-                      algebra_.MeetAll(set_.objects, std::vector<ObjectSet>{std::move(absent)}));
-  GM_ASSIGN_OR_RETURN(std::vector<ObjectSet> with,
-                      algebra_.MeetAll(set_.objects, std::vector<ObjectSet>{std::move(present)}));
+  GM_ASSIGN_OR_RETURN(ScratchVector<ObjectSet> without,
+                      algebra_.MeetAll(set_.objects, ScratchVector<ObjectSet>{std::move(absent)}));
+  GM_ASSIGN_OR_RETURN(ScratchVector<ObjectSet> with,
+                      algebra_.MeetAll(set_.objects, ScratchVector<ObjectSet>{std::move(present)}));
   if (document_.IsObject(member.value) || document_.IsBool(member.value)) {
     StatusOr<ExprId> expr = Sub(member.value);
     if (!expr.ok()) return expr.status();
@@ -393,13 +394,13 @@ Status SchemaCombiner::ApplyDependency(const JsonMember& member) {
 // The same with cases that overlap: without the key, or what it asks for, with or without it. Cases
 // of several such keys then lie within one another, where they would else multiply.
 Status SchemaCombiner::ApplyAsChoice(const JsonMember& member) {
-  std::vector<ObjectSet> choice(2);
+  ScratchVector<ObjectSet> choice(2);
   choice[0].named.push_back({member.key, kNone});
   // The key has its place among the names, whether it is there or not.
   choice[1].named.push_back({member.key, kAnything});
   if (document_.IsObject(member.value) || document_.IsBool(member.value)) {
     GM_ASSIGN_OR_RETURN(ExprId expr, Sub(member.value));
-    std::vector<ObjectSet> with = {std::move(choice[1])};
+    ScratchVector<ObjectSet> with = {std::move(choice[1])};
     choice.pop_back();
     GM_ASSIGN_OR_RETURN(with, algebra_.MeetAll(with, n_.Known(expr).objects));
     for (ObjectSet& o : with) choice.push_back(std::move(o));
@@ -408,7 +409,7 @@ Status SchemaCombiner::ApplyAsChoice(const JsonMember& member) {
     JsonId single[] = {member.value};
     std::span<const JsonId> list(single);
     if (document_.IsArray(member.value)) list = document_.elements(member.value);
-    std::vector<ObjectSet::Named>& names = choice[1].named;
+    ScratchVector<ObjectSet::Named>& names = choice[1].named;
     for (JsonId name : list) {
       if (document_.text(name) == member.key) continue;
       bool seen = std::any_of(names.begin(), names.end(),
@@ -435,7 +436,7 @@ Status SchemaCombiner::ApplyDependencies(Keyword keyword) {
 // Splits the values by what is evaluated of them; in each case the keyword speaks of the others.
 template <class T>
 Status SchemaCombiner::ApplyUnevaluated(Keyword keyword, EvaluatedCases<T>* evaluated,
-                                        std::vector<T>* sets) {
+                                        ScratchVector<T>* sets) {
   if (sets->empty() || UnevaluatedIsAdditional(keyword)) return {};
   if (n_.DependsOnWidened(expr_)) {
     return Error(StatusCode::kUnsupported, keyword,
@@ -445,11 +446,11 @@ Status SchemaCombiner::ApplyUnevaluated(Keyword keyword, EvaluatedCases<T>* eval
   auto cases = evaluated->Of(schema_, pool_.scope(expr_), *sets);
   if (!cases.ok()) return At(keyword, cases.status());
   bool single = cases->size() == 1;
-  std::vector<T> kept;
+  ScratchVector<T> kept;
   if (n_.widens()) kept = *sets;
-  std::vector<T> out;
+  ScratchVector<T> out;
   for (auto& c : *cases) {
-    StatusOr<std::vector<T>> rest =
+    StatusOr<ScratchVector<T>> rest =
         evaluated->Restrict(std::move(single ? *sets : c.sets), c.seen, value);
     Status status = rest.status();
     for (size_t i = 0; status.ok() && i < rest->size(); ++i) {

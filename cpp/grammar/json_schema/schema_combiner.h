@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/scratch.h"
 #include "base/status.h"
 #include "grammar/json_schema/normalise.h"
 
@@ -50,11 +51,11 @@ class SchemaCombiner {
   Status ApplyDependency(const JsonMember& member);
   Status ApplyAsChoice(const JsonMember& member);
   template <class T>
-  Status ApplyUnevaluated(Keyword keyword, EvaluatedCases<T>* evaluated, std::vector<T>* sets);
+  Status ApplyUnevaluated(Keyword keyword, EvaluatedCases<T>* evaluated, ScratchVector<T>* sets);
   template <class T>
-  StatusOr<std::vector<T>> ExactlyOne(const std::vector<T>& base,
-                                      std::vector<const std::vector<T>*> branches,
-                                      const std::vector<bool>& loose, Status* left_out);
+  StatusOr<ScratchVector<T>> ExactlyOne(const ScratchVector<T>& base,
+                                        ScratchVector<const ScratchVector<T>*> branches,
+                                        const ScratchVector<bool>& loose, Status* left_out);
 
   StatusOr<int64_t> Count(Keyword keyword);
   StatusOr<Decimal> Number(Keyword keyword);

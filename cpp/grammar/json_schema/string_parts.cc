@@ -19,6 +19,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "base/scratch.h"
 #include "grammar/json_schema/text_match.h"
 
 namespace grammask::internal {
@@ -72,7 +73,7 @@ StatusOr<bool> HoldsTextOf(const GrammarBuilder& builder, NodeId part, NodeId se
   return false;
 }
 
-void UniteBodies(GrammarBuilder* builder, std::vector<NodeId>* bodies) {
+void UniteBodies(GrammarBuilder* builder, ScratchVector<NodeId>* bodies) {
   if (bodies->size() < 2 || bodies->size() > kMostCompared) return;
   // A bit for each part of theirs.
   absl::InlinedVector<NodeId, 64> parts;
@@ -80,7 +81,7 @@ void UniteBodies(GrammarBuilder* builder, std::vector<NodeId>* bodies) {
     NodeId node;
     uint64_t parts, implied;  // of the latter it is within each
   };
-  std::vector<Body> all;
+  ScratchVector<Body> all;
   all.reserve(bodies->size());
   for (NodeId body : *bodies) {
     const NodeView view = builder->node(body);
@@ -100,7 +101,7 @@ void UniteBodies(GrammarBuilder* builder, std::vector<NodeId>* bodies) {
     }
     for (Body& body : all) body.implied |= (body.parts >> i & 1) != 0 ? within[i] : 0;
   }
-  std::vector<Body> kept;
+  ScratchVector<Body> kept;
   for (size_t i = 0; i < all.size(); ++i) {
     bool needless = false;
     for (size_t j = 0; j < all.size() && !needless; ++j) {
@@ -116,7 +117,7 @@ void UniteBodies(GrammarBuilder* builder, std::vector<NodeId>* bodies) {
   // Without parts that another one is within.
   bodies->clear();
   auto intersection = [&](uint64_t bits, NodeId more) {
-    std::vector<NodeId> list;
+    ScratchVector<NodeId> list;
     for (; bits != 0; bits &= bits - 1) list.push_back(parts[LowestBit(bits)]);
     if (more != builder->Nothing()) list.push_back(more);
     return builder->And(list);
@@ -144,7 +145,7 @@ void UniteBodies(GrammarBuilder* builder, std::vector<NodeId>* bodies) {
     }
     if (most.first == 1) break;
     const uint64_t common = most.second;
-    std::vector<NodeId> choice;
+    ScratchVector<NodeId> choice;
     std::erase_if(kept, [&](const Body& body) {
       const uint64_t own = body.parts & ~common;
       if ((common & ~body.parts) != 0 || std::popcount(own) != 1 || (own & exclusions) != 0) {

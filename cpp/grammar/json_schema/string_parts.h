@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/scratch.h"
 #include "base/status.h"
 #include "grammar/ast.h"
 
@@ -15,7 +16,7 @@ bool IsSearch(GrammarBuilder* builder, NodeId node);
 StatusOr<bool> HoldsTextOf(const GrammarBuilder& builder, NodeId part, NodeId search);
 // Fewer nodes for the same alternatives, bodies of strings: without those that are plainly within
 // another one, and of many those in one that have all but one part in common.
-void UniteBodies(GrammarBuilder* builder, std::vector<NodeId>* bodies);
+void UniteBodies(GrammarBuilder* builder, ScratchVector<NodeId>* bodies);
 
 }  // namespace grammask::internal
 

@@ -16,6 +16,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "base/scratch.h"
 #include "base/utf8.h"
 #include "grammar/json_schema/formats.h"
 #include "grammar/json_schema/string_parts.h"
@@ -30,21 +31,21 @@ constexpr size_t kFewPairs = 64;
 // So few values are sought one by one in another list.
 constexpr size_t kSoughtOneByOne = 4;
 
-bool Ascending(const std::vector<std::string>& list) {
+bool Ascending(const ScratchVector<ScratchString>& list) {
   return std::adjacent_find(list.begin(), list.end(), std::greater_equal<>()) == list.end();
 }
 
-void SortUnique(std::vector<std::string>* list) {
+void SortUnique(ScratchVector<ScratchString>* list) {
   if (Ascending(*list)) return;
   // By their first eight bytes as far as these tell; the texts move once, when their order is
   // known.
   struct Entry {
     uint64_t head;
-    std::string* text;
+    ScratchString* text;
   };
-  std::vector<Entry> order;
+  ScratchVector<Entry> order;
   order.reserve(list->size());
-  for (std::string& text : *list) {
+  for (ScratchString& text : *list) {
     uint64_t head = 0;
     for (size_t i = 0; i < 8; ++i) {
       head = head << 8 | (i < text.size() ? static_cast<uint8_t>(text[i]) : 0);
@@ -54,7 +55,7 @@ void SortUnique(std::vector<std::string>* list) {
   std::ranges::sort(order, [](const Entry& a, const Entry& b) {
     return a.head != b.head ? a.head < b.head : *a.text < *b.text;
   });
-  std::vector<std::string> sorted;
+  ScratchVector<ScratchString> sorted;
   sorted.reserve(list->size());
   for (const Entry& e : order) {
     if (sorted.empty() || sorted.back() != *e.text) sorted.push_back(std::move(*e.text));
@@ -62,8 +63,8 @@ void SortUnique(std::vector<std::string>* list) {
   *list = std::move(sorted);
 }
 
-bool Intersects(const std::vector<std::string>& a, const std::vector<std::string>& b) {
-  auto in_b = [&](const std::string& s) { return std::binary_search(b.begin(), b.end(), s); };
+bool Intersects(const ScratchVector<ScratchString>& a, const ScratchVector<ScratchString>& b) {
+  auto in_b = [&](const ScratchString& s) { return std::binary_search(b.begin(), b.end(), s); };
   return std::any_of(a.begin(), a.end(), in_b);
 }
 
@@ -74,12 +75,12 @@ bool OnlyValues(const StringSet& s) {
 }
 
 // What two normalised lists have in common; nullopt where one is not.
-std::optional<std::vector<std::string>> Common(const std::vector<std::string>& a,
-                                               const std::vector<std::string>& b) {
-  std::vector<std::string> both;
+std::optional<ScratchVector<ScratchString>> Common(const ScratchVector<ScratchString>& a,
+                                                   const ScratchVector<ScratchString>& b) {
+  ScratchVector<ScratchString> both;
   const auto& [few, many] = a.size() <= b.size() ? std::tie(a, b) : std::tie(b, a);
   if (few.size() <= kSoughtOneByOne && Ascending(few)) {
-    for (const std::string& text : few) {
+    for (const ScratchString& text : few) {
       if (std::find(many.begin(), many.end(), text) != many.end()) both.push_back(text);
     }
     return both;
@@ -111,9 +112,9 @@ std::string Quoted(std::string_view text, char quote) {
   return quote + shown + quote;
 }
 
-void AppendList(const char* label, char quote, const std::vector<std::string>& list,
+void AppendList(const char* label, char quote, const ScratchVector<ScratchString>& list,
                 std::string* out) {
-  for (const std::string& s : list) *out += label + Quoted(s, quote);
+  for (const ScratchString& s : list) *out += label + Quoted(s, quote);
 }
 
 // How many characters the texts of a node have. An empty language has min > max.
@@ -245,10 +246,10 @@ class BodyWriter {
   }
 
  private:
-  NodeId Texts(const std::vector<std::string>& values) {
-    std::vector<NodeId> nodes;
+  NodeId Texts(const ScratchVector<ScratchString>& values) {
+    ScratchVector<NodeId> nodes;
     nodes.reserve(values.size());
-    for (const std::string& v : values) nodes.push_back(b_.JsonText(v));
+    for (const ScratchString& v : values) nodes.push_back(b_.JsonText(v));
     return b_.Choice(nodes);
   }
 
@@ -258,21 +259,21 @@ class BodyWriter {
     auto require = [&](NodeId node) {
       if (node != all) parts_.push_back(node);
     };
-    for (const std::string& p : set_.patterns) {
+    for (const ScratchString& p : set_.patterns) {
       GM_ASSIGN_OR_RETURN(NodeId node, Pattern(p));
       require(node);
     }
-    for (const std::string& f : set_.formats) {
+    for (const ScratchString& f : set_.formats) {
       GM_ASSIGN_OR_RETURN(NodeId node, Format(f));
       require(node);
     }
     positive_ = parts_.size();
-    for (const std::string& p : set_.not_patterns) {
+    for (const ScratchString& p : set_.not_patterns) {
       GM_ASSIGN_OR_RETURN(NodeId node, Pattern(p));
       excluded_.push_back(node);
       parts_.push_back(b_.Not(OpenEnded(node)));
     }
-    for (const std::string& f : set_.not_formats) {
+    for (const ScratchString& f : set_.not_formats) {
       GM_ASSIGN_OR_RETURN(NodeId node, Format(f));
       parts_.push_back(b_.Not(node));
     }
@@ -286,7 +287,7 @@ class BodyWriter {
     NodeId all = b_.Star(any_);
     if (node == all) return b_.AnyBytes();
     NodeView view = b_.node(node);
-    std::vector<NodeId> children(view.children.begin(), view.children.end());
+    ScratchVector<NodeId> children(view.children.begin(), view.children.end());
     if (view.kind == NodeKind::kSequence && children.back() == all) {
       children.back() = b_.AnyBytes();
       return b_.Sequence(children);
@@ -295,7 +296,7 @@ class BodyWriter {
     for (NodeId& child : children) {
       NodeView inner = b_.node(child);
       if (inner.kind != NodeKind::kSequence || inner.children.back() != all) continue;
-      std::vector<NodeId> parts(inner.children.begin(), inner.children.end());
+      ScratchVector<NodeId> parts(inner.children.begin(), inner.children.end());
       parts.back() = b_.AnyBytes();
       child = b_.Sequence(parts);
     }
@@ -327,10 +328,11 @@ class BodyWriter {
     }
   }
 
-  StatusOr<NodeId> Format(const std::string& name) {
+  StatusOr<NodeId> Format(std::string_view name) {
     if (memo_ == nullptr) return EmitFormat(&b_, name, limits_);
     // No pattern, which is UTF-8, is spelled so.
-    const std::string key = '\xFF' + name;
+    std::string key(1, '\xFF');
+    key += name;
     const auto known = memo_->find(key);
     if (known != memo_->end()) return NodeId{known->second};
     StatusOr<NodeId> node = EmitFormat(&b_, name, limits_);
@@ -338,7 +340,7 @@ class BodyWriter {
     return node;
   }
 
-  StatusOr<NodeId> Pattern(const std::string& pattern) {
+  StatusOr<NodeId> Pattern(std::string_view pattern) {
     StatusOr<NodeId> node = EmitPattern(&b_, pattern, limits_, memo_);
     if (node.ok()) return node;
     return Status(node.status().code(),
@@ -380,7 +382,7 @@ class BodyWriter {
   std::optional<NodeId> Narrow(NodeId node) {
     NodeView view = b_.node(node);
     if (view.kind != NodeKind::kChoice) return NarrowSequence(node);
-    std::vector<NodeId> children(view.children.begin(), view.children.end());
+    ScratchVector<NodeId> children(view.children.begin(), view.children.end());
     for (NodeId& child : children) {
       std::optional<NodeId> narrowed = NarrowSequence(child);
       if (!narrowed) return std::nullopt;
@@ -434,9 +436,9 @@ class BodyWriter {
   LengthFinder lengths_;
   int64_t min_, max_;
   NodeId any_;
-  std::vector<NodeId> parts_;
+  ScratchVector<NodeId> parts_;
   size_t positive_ = 0;
-  std::vector<NodeId> excluded_;  // patterns that must not match
+  ScratchVector<NodeId> excluded_;  // patterns that must not match
 };
 
 }  // namespace
@@ -458,7 +460,7 @@ void StringSet::Normalise() {
   if (values) {
     SortUnique(&*values);
     if (min_length > 0 || max_length != kUnbounded || !excluded.empty()) {
-      std::erase_if(*values, [&](const std::string& v) {
+      std::erase_if(*values, [&](const ScratchString& v) {
         return !LengthFits(v) || std::binary_search(excluded.begin(), excluded.end(), v);
       });
     }
@@ -468,7 +470,7 @@ void StringSet::Normalise() {
     if (values->empty()) *this = EmptySet();
     return;
   }
-  std::erase_if(excluded, [&](const std::string& v) { return !LengthFits(v); });
+  std::erase_if(excluded, [&](const ScratchString& v) { return !LengthFits(v); });
 }
 
 bool StringSet::LengthFits(std::string_view value) const {
@@ -493,7 +495,7 @@ bool StringSet::IsEmpty() const {
 }
 
 std::optional<bool> StringSet::Contains(std::string_view value) const {
-  auto in = [&](const std::vector<std::string>& list) {
+  auto in = [&](const ScratchVector<ScratchString>& list) {
     return std::find(list.begin(), list.end(), value) != list.end();
   };
   if (!LengthFits(value) || (values && !in(*values)) || in(excluded)) return false;
@@ -542,7 +544,7 @@ StringSet Intersect(const StringSet& a, const StringSet& b) {
   }
   if (OnlyValues(a) && OnlyValues(b)) {
     StringSet set;
-    if (std::optional<std::vector<std::string>> both = Common(*a.values, *b.values)) {
+    if (std::optional<ScratchVector<ScratchString>> both = Common(*a.values, *b.values)) {
       set.values = *std::move(both);
       return set;
     }
@@ -550,7 +552,7 @@ StringSet Intersect(const StringSet& a, const StringSet& b) {
   StringSet set = a;
   set.min_length = std::max(a.min_length, b.min_length);
   set.max_length = std::min(a.max_length, b.max_length);
-  auto append = [](std::vector<std::string>* to, const std::vector<std::string>& from) {
+  auto append = [](ScratchVector<ScratchString>* to, const ScratchVector<ScratchString>& from) {
     to->insert(to->end(), from.begin(), from.end());
   };
   append(&set.patterns, b.patterns);
@@ -559,7 +561,7 @@ StringSet Intersect(const StringSet& a, const StringSet& b) {
   append(&set.not_formats, b.not_formats);
   append(&set.excluded, b.excluded);
   if (a.values && b.values) {
-    std::vector<std::string> x = *a.values, y = *b.values, both;
+    ScratchVector<ScratchString> x = *a.values, y = *b.values, both;
     SortUnique(&x);
     SortUnique(&y);
     std::set_intersection(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(both));
@@ -571,10 +573,10 @@ StringSet Intersect(const StringSet& a, const StringSet& b) {
   return set;
 }
 
-std::vector<StringSet> Complement(const StringSet& original) {
+ScratchVector<StringSet> Complement(const StringSet& original) {
   StringSet set = original;
   set.Normalise();
-  std::vector<StringSet> result;
+  ScratchVector<StringSet> result;
   // Each negates one condition. Only the list of values is kept for those after it: what a case
   // holds besides multiplies in every intersection.
   StringSet listed;
@@ -598,13 +600,13 @@ std::vector<StringSet> Complement(const StringSet& original) {
     is_not.min_length = set.max_length + 1;
     add(is_not);
   }
-  using List = std::vector<std::string> StringSet::*;
+  using List = ScratchVector<ScratchString> StringSet::*;
   constexpr std::pair<List, List> kOpposites[] = {{&StringSet::patterns, &StringSet::not_patterns},
                                                   {&StringSet::not_patterns, &StringSet::patterns},
                                                   {&StringSet::formats, &StringSet::not_formats},
                                                   {&StringSet::not_formats, &StringSet::formats}};
   for (auto [list, opposite] : kOpposites) {
-    for (const std::string& s : set.*list) {
+    for (const ScratchString& s : set.*list) {
       StringSet is_not;
       (is_not.*opposite).push_back(s);
       add(is_not);
@@ -621,7 +623,8 @@ std::vector<StringSet> Complement(const StringSet& original) {
 bool PlainlyWithin(const StringSet& a, const StringSet& b) {
   if (b.min_length > a.min_length || b.max_length < a.max_length) return false;
   if (b.values) return a == b;
-  auto holds = [](const std::vector<std::string>& all, const std::vector<std::string>& some) {
+  auto holds = [](const ScratchVector<ScratchString>& all,
+                  const ScratchVector<ScratchString>& some) {
     return some.empty() || std::ranges::includes(all, some);
   };
   return holds(a.patterns, b.patterns) && holds(a.not_patterns, b.not_patterns) &&

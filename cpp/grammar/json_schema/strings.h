@@ -12,6 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/mix.h"
+#include "base/scratch.h"
 #include "base/status.h"
 #include "grammar/ast.h"
 
@@ -21,12 +22,12 @@ namespace grammask::internal {
 // UTF-8, never JSON spellings. Lists are sets: Normalise() sorts them and drops what repeats; the
 // operations below accept sets normalised or not and return normalised ones.
 struct StringSet {
-  int64_t min_length = 0;                           // code points
-  int64_t max_length = kUnbounded;                  // code points
-  std::vector<std::string> patterns, not_patterns;  // ECMA-262, found anywhere in the string
-  std::vector<std::string> formats, not_formats;    // names for which IsKnownFormat holds
-  std::optional<std::vector<std::string>> values;   // only these
-  std::vector<std::string> excluded;                // none of these
+  int64_t min_length = 0;                               // code points
+  int64_t max_length = kUnbounded;                      // code points
+  ScratchVector<ScratchString> patterns, not_patterns;  // ECMA-262, found anywhere in the string
+  ScratchVector<ScratchString> formats, not_formats;    // names for which IsKnownFormat holds
+  std::optional<ScratchVector<ScratchString>> values;   // only these
+  ScratchVector<ScratchString> excluded;                // none of these
 
   // Also filters `values` and drops `excluded` as far as Contains decides, and drops patterns that
   // every string matches.
@@ -57,7 +58,7 @@ bool MergeValues(const StringSet& from, StringSet* into, size_t most);
 // True only where both have few values and plainly none in common.
 bool ListsApart(const StringSet& a, const StringSet& b);
 // Sets whose union is every string outside `set`; {} when it holds every string.
-std::vector<StringSet> Complement(const StringSet& set);
+ScratchVector<StringSet> Complement(const StringSet& set);
 // Whether each condition of b, normalised, is one of a's: then a is within b.
 bool PlainlyWithin(const StringSet& a, const StringSet& b);
 // True only when it is proved; false may also mean "not known".

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "base/mix.h"
+#include "base/scratch.h"
 #include "base/utf8.h"
 
 namespace grammask::internal {
@@ -113,7 +114,7 @@ std::string ExprPool::ToString(ExprId id, const JsonDocument& document) const {
     size_t next;
   };
   std::string out;
-  std::vector<Frame> stack = {{id, 0}};
+  ScratchVector<Frame> stack = {{id, 0}};
   while (!stack.empty()) {
     Frame& f = stack.back();
     ExprKind k = kind(f.id);

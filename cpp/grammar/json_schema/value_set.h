@@ -16,6 +16,7 @@
 #include "absl/container/inlined_vector.h"
 #include "base/hash_slots.h"
 #include "base/ids.h"
+#include "base/scratch.h"
 #include "grammar/json_schema/dynamic_scope.h"
 #include "grammar/json_schema/json_document.h"
 #include "grammar/json_schema/numbers.h"
@@ -77,15 +78,15 @@ class ExprPool {
   ExprId Leaf(ExprKind kind, JsonId node, ScopeId scope);
   ExprId Combine(ExprKind kind, std::span<const ExprId> parts);
 
-  std::vector<Expr> exprs_;
-  std::vector<ExprId> parts_;
-  std::vector<bool> single_;
+  ScratchVector<Expr> exprs_;
+  ScratchVector<ExprId> parts_;
+  ScratchVector<bool> single_;
   HashSlots ids_{64};
 };
 
 // Arrays whose first elements are in `prefix`, all others in `rest`.
 struct ArraySet {
-  std::vector<ExprId> prefix;
+  ScratchVector<ExprId> prefix;
   ExprId rest = kAnything;
   int64_t min = 0, max = kUnbounded;  // elements
   // Of the elements from `from` on, at least `min` and at most `max` are in `expr`.
@@ -95,7 +96,7 @@ struct ArraySet {
     int64_t min = 1, max = kUnbounded;
     friend bool operator==(const Count&, const Count&) = default;
   };
-  std::vector<Count> some;
+  ScratchVector<Count> some;
   std::optional<JsonId> unique;  // the schema whose uniqueItems asks that no two elements be equal
   // In strict mode: no elements after the prefix, because the schema speaks of none.
   bool closed = false;
@@ -132,27 +133,27 @@ struct ObjectSet {
   };
   // For each extra key: the values of all matching patterns, or `rest` where none matches.
   struct Group {
-    std::vector<Pattern> patterns;
+    ScratchVector<Pattern> patterns;
     ExprId rest = kAnything;
     friend bool operator==(const Group&, const Group&) = default;
   };
   // Some extra key matches all of `match` and none of `no_match`, is (as a string) in `key`, and
   // has a value in `value`.
   struct Some {
-    std::vector<PatternId> match, no_match;
+    ScratchVector<PatternId> match, no_match;
     ExprId key = kAnything;
     ExprId value = kAnything;
     friend bool operator==(const Some&, const Some&) = default;
   };
 
   // Each key once, in the order of the text: the declared ones first.
-  std::vector<Named> named;
+  ScratchVector<Named> named;
   ExprId rest = kAnything;  // for the value of each extra key
-  std::vector<Group> groups;
+  ScratchVector<Group> groups;
   ExprId names = kAnything;           // for each key, as a string
   int64_t min = 0, max = kUnbounded;  // members
-  std::vector<Some> some;
-  std::vector<Some> none;  // each is true of no extra key
+  ScratchVector<Some> some;
+  ScratchVector<Some> none;  // each is true of no extra key
   // In strict mode: no extra keys but those that a pattern matches, as the schema speaks of none.
   bool closed = false;
   // The members may come in any order, whatever the options say: a value of enum or const.
@@ -185,17 +186,17 @@ struct ObjectSet {
 
 // Whether the cases are one that holds every value of its type.
 template <class T>
-bool HoldsAll(const std::vector<T>& cases) {
+bool HoldsAll(const ScratchVector<T>& cases) {
   return cases.size() == 1 && cases[0].IsAll();
 }
 
 // A set of JSON values: a union of cases in each type.
 struct ValueSet {
   bool null = false, false_value = false, true_value = false;
-  std::vector<NumberSet> numbers;
-  std::vector<StringSet> strings;
-  std::vector<ArraySet> arrays;
-  std::vector<ObjectSet> objects;
+  ScratchVector<NumberSet> numbers;
+  ScratchVector<StringSet> strings;
+  ScratchVector<ArraySet> arrays;
+  ScratchVector<ObjectSet> objects;
   // In widening: the types (TypeBit; kTypeNumber for all numbers) of which there may be more values
   // here than are meant. What is subtracted from another set must not be such.
   uint8_t widened = 0;

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "base/scratch.h"
 #include "grammar/json_schema/normalise.h"
 
 namespace grammask::internal {
@@ -74,7 +75,7 @@ ValueSet Normaliser::Widened(ExprId expr, const Status& why) {
 
 void Normaliser::MarkEmitted(ExprId expr) {
   if (!options_.widen) return;
-  std::vector<ExprId> stack = {expr};
+  ScratchVector<ExprId> stack = {expr};
   while (!stack.empty()) {
     ExprId at = stack.back();
     stack.pop_back();
@@ -86,7 +87,7 @@ void Normaliser::MarkEmitted(ExprId expr) {
         warnings_.try_emplace({n.schema, n.keyword}, n.reason);
       }
     }
-    StatusOr<std::vector<ExprId>> parts = PartsOf(at);
+    StatusOr<ScratchVector<ExprId>> parts = PartsOf(at);
     if (parts.ok()) stack.insert(stack.end(), parts->begin(), parts->end());
   }
 }
@@ -94,9 +95,9 @@ void Normaliser::MarkEmitted(ExprId expr) {
 bool Normaliser::DependsOnWidened(ExprId expr) {
   if (!options_.widen) return false;
   absl::flat_hash_set<ExprId> seen;
-  std::vector<ExprId> stack = {expr};
+  ScratchVector<ExprId> stack = {expr};
   while (!stack.empty()) {
-    StatusOr<std::vector<ExprId>> parts = PartsOf(stack.back());
+    StatusOr<ScratchVector<ExprId>> parts = PartsOf(stack.back());
     stack.pop_back();
     if (!parts.ok()) return true;
     for (ExprId p : *parts) {

@@ -1,0 +1,170 @@
+#include "base/scratch.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <memory>
+
+#include "base/check.h"
+
+namespace grammask::internal {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kPooled = false;  // so that its checks see each piece
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+constexpr bool kPooled = false;
+#else
+constexpr bool kPooled = true;
+#endif
+#else
+constexpr bool kPooled = true;
+#endif
+
+constexpr size_t kUnit = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+constexpr size_t kLogFine = 10;  // up to here a class for each multiple of kUnit
+constexpr size_t kFine = (size_t{1} << kLogFine) / kUnit;
+constexpr size_t kLogParts = 2;     // beyond, so many to each doubling
+constexpr size_t kLogLargest = 15;  // larger pieces are the process's heap's
+constexpr size_t kClasses = 1 + kFine + ((kLogLargest - kLogFine) << kLogParts);
+constexpr size_t kFirstBlock = size_t{1} << 16, kLastBlock = size_t{1} << 20;
+// What a thread keeps while nothing is in use.
+constexpr size_t kKept = size_t{1} << 19;
+// A heap of which no more was taken than this need not begin again.
+constexpr size_t kLittle = size_t{1} << 12;
+
+size_t ClassOf(size_t bytes) {
+  if (bytes <= size_t{1} << kLogFine) return (std::max(bytes, size_t{1}) + kUnit - 1) / kUnit;
+  const auto log =
+      static_cast<size_t>(std::bit_width(bytes - 1)) - 1;  // 2^log < bytes <= 2^(log+1)
+  const size_t part = ((bytes - 1) >> (log - kLogParts)) & ((size_t{1} << kLogParts) - 1);
+  return 1 + kFine + ((log - kLogFine) << kLogParts) + part;
+}
+
+size_t BytesOf(size_t size_class) {
+  if (size_class <= kFine) return size_class * kUnit;
+  const size_t coarse = size_class - 1 - kFine;
+  const size_t log = kLogFine + (coarse >> kLogParts);
+  const size_t part = coarse & ((size_t{1} << kLogParts) - 1);
+  return (size_t{1} << log) + ((part + 1) << (log - kLogParts));
+}
+static_assert(kFirstBlock >= size_t{1} << kLogLargest);
+
+class Heap {
+ public:
+  void* Allocate(size_t bytes) {
+    const size_t c = ClassOf(bytes);
+    ++pieces_;
+    if (Piece* piece = free_[c]) {
+      free_[c] = piece->next;
+      return piece;
+    }
+    const size_t size = BytesOf(c);
+    if (size > static_cast<size_t>(end_ - next_)) NextBlock();
+    void* piece = next_;
+    next_ += size;
+    return piece;
+  }
+  void Free(void* memory, size_t bytes) {
+    GM_DCHECK(pieces_ > 0 && Owns(memory));
+    Piece*& first = free_[ClassOf(bytes)];
+    first = new (memory) Piece{first};
+    if (--pieces_ == 0) BeginAgain();
+  }
+  ScratchUse use() const { return {pieces_, bytes_}; }
+
+ private:
+  struct Piece {
+    Piece* next;
+  };
+  struct Block {
+    std::unique_ptr<std::byte[]> memory;
+    size_t bytes;
+  };
+
+  [[maybe_unused]] bool Owns(const void* memory) const {
+    return std::ranges::any_of(blocks_, [&](const Block& block) {
+      const auto offset = static_cast<const std::byte*>(memory) - block.memory.get();
+      return offset >= 0 && static_cast<size_t>(offset) < block.bytes;
+    });
+  }
+
+  void NextBlock() {
+    if (++block_ >= blocks_.size()) {
+      const size_t bytes = std::clamp(std::bit_floor(bytes_), kFirstBlock, kLastBlock);
+      try {
+        blocks_.push_back({std::make_unique_for_overwrite<std::byte[]>(bytes), bytes});
+      } catch (...) {
+        --block_;
+        --pieces_;
+        throw;
+      }
+      bytes_ += bytes;
+    }
+    next_ = blocks_[block_].memory.get();
+    end_ = next_ + blocks_[block_].bytes;
+  }
+
+  void BeginAgain() {
+    if (block_ == 0 && static_cast<size_t>(next_ - blocks_[0].memory.get()) <= kLittle) return;
+    while (bytes_ > kKept) {
+      bytes_ -= blocks_.back().bytes;
+      blocks_.pop_back();
+    }
+    free_.fill(nullptr);
+    block_ = 0;
+    next_ = blocks_[0].memory.get();
+    end_ = next_ + blocks_[0].bytes;
+  }
+
+  std::array<Piece*, kClasses> free_ = {};
+  std::byte *next_ = nullptr, *end_ = nullptr;
+  size_t pieces_ = 0;
+  size_t block_ = static_cast<size_t>(-1);  // that is taken from
+  size_t bytes_ = 0;
+  std::vector<Block> blocks_;
+};
+
+// A plain pointer: a variable with a destructor asks with each use whether it was made.
+constinit thread_local Heap* heap_of_thread = nullptr;
+
+struct AtThreadEnd {
+  ~AtThreadEnd() {
+    // Pieces in use then are of variables of the thread that go later.
+    if (heap_of_thread->use().pieces == 0) delete heap_of_thread;
+    heap_of_thread = nullptr;
+  }
+};
+
+[[gnu::noinline]] Heap* MakeHeap() {
+  auto heap = std::make_unique<Heap>();
+  thread_local AtThreadEnd at_end;
+  static_cast<void>(at_end);
+  return heap_of_thread = heap.release();
+}
+
+}  // namespace
+
+void* AllocateScratch(size_t bytes) {
+  if (!kPooled || bytes > size_t{1} << kLogLargest) return ::operator new(bytes);
+  Heap* heap = heap_of_thread;
+  if (heap == nullptr) heap = MakeHeap();
+  return heap->Allocate(bytes);
+}
+
+void FreeScratch(void* memory, size_t bytes) {
+  if (!kPooled || bytes > size_t{1} << kLogLargest) {
+    ::operator delete(memory, bytes);
+    return;
+  }
+  // Without a heap the thread is ending.
+  if (Heap* heap = heap_of_thread) heap->Free(memory, bytes);
+}
+
+ScratchUse ScratchOfThread() {
+  return heap_of_thread == nullptr ? ScratchUse{} : heap_of_thread->use();
+}
+
+}  // namespace grammask::internal
