@@ -22,6 +22,7 @@
 #include "automaton/members.h"
 #include "automaton/words.h"
 #include "base/check.h"
+#include "base/json_bytes.h"
 
 namespace grammask::internal {
 namespace {
@@ -89,31 +90,7 @@ uint64_t TermStore::ShortestSpelling(std::string_view text, bool json) {
     return more;
   }();
   uint64_t length = text.size();
-  if (!json) return length;
-  // Mostly nothing, which is seen of eight bytes at once: where there is a control character, a
-  // quote or a backslash among them, one of their highest bits is set. The last eight may overlap
-  // those before them, and of four to seven bytes some stand there twice.
-  constexpr uint64_t kOnes = 0x0101010101010101, kHigh = 0x8080808080808080;
-  auto below = [](uint64_t x, uint64_t n) { return (x - kOnes * n) & ~x & kHigh; };
-  auto special = [&](uint64_t bytes) {
-    return below(bytes, 0x20) | below(bytes ^ (kOnes * '"'), 1) | below(bytes ^ (kOnes * '\\'), 1);
-  };
-  const char* const data = text.data();
-  const size_t size = text.size();
-  if (size >= 8) {
-    uint64_t any = 0, bytes;
-    for (size_t i = 0; i + 8 < size; i += 8) {
-      std::memcpy(&bytes, data + i, 8);
-      any |= special(bytes);
-    }
-    std::memcpy(&bytes, data + size - 8, 8);
-    if ((any | special(bytes)) == 0) return length;
-  } else if (size >= 4) {
-    uint32_t first, last;
-    std::memcpy(&first, data, 4);
-    std::memcpy(&last, data + size - 4, 4);
-    if (special(uint64_t{first} << 32 | last) == 0) return length;
-  }
+  if (!json || !HasSpecialByte(text)) return length;
   for (char c : text) length += kMore[static_cast<uint8_t>(c)];
   return length;
 }

@@ -11,10 +11,9 @@
 // tests/automaton/words_test.cc.
 #include "automaton/words.h"
 
-#include <absl/hash/hash.h>
-
 #include <algorithm>
 
+#include "base/mix.h"
 #include "base/utf8.h"
 
 namespace grammask::internal {
@@ -50,7 +49,9 @@ TermId WordTable::Choice(std::vector<std::string_view> words, bool json) {
     std::ranges::sort(words);
     words.erase(std::unique(words.begin(), words.end()), words.end());
   }
-  std::vector<uint32_t>& same = by_hash_[absl::HashOf(words, json)];
+  uint64_t hash = Mix(MixSeed(), uint64_t{words.size()} * 2 + (json ? 1 : 0));
+  for (std::string_view word : words) hash = MixBytes(Mix(hash, word.size()), word);
+  std::vector<uint32_t>& same = by_hash_[hash];
   for (uint32_t id : same) {
     if (lists_[id].json == json && std::ranges::equal(lists_[id].words, words)) {
       return At({id, 0, 0, static_cast<uint32_t>(words.size())});

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "base/check.h"
 
@@ -35,8 +36,10 @@ constexpr size_t kKept = size_t{1} << 19;
 // A heap of which no more was taken than this need not begin again.
 constexpr size_t kLittle = size_t{1} << 12;
 
+// Up to 2^kLogFine bytes. An empty piece is in a class by itself, of a unit like the next.
+size_t FineClassOf(size_t bytes) { return (bytes + kUnit - 1) / kUnit; }
 size_t ClassOf(size_t bytes) {
-  if (bytes <= size_t{1} << kLogFine) return (std::max(bytes, size_t{1}) + kUnit - 1) / kUnit;
+  if (bytes <= size_t{1} << kLogFine) return FineClassOf(bytes);
   const auto log =
       static_cast<size_t>(std::bit_width(bytes - 1)) - 1;  // 2^log < bytes <= 2^(log+1)
   const size_t part = ((bytes - 1) >> (log - kLogParts)) & ((size_t{1} << kLogParts) - 1);
@@ -44,7 +47,7 @@ size_t ClassOf(size_t bytes) {
 }
 
 size_t BytesOf(size_t size_class) {
-  if (size_class <= kFine) return size_class * kUnit;
+  if (size_class <= kFine) return std::max(size_class, size_t{1}) * kUnit;
   const size_t coarse = size_class - 1 - kFine;
   const size_t log = kLogFine + (coarse >> kLogParts);
   const size_t part = coarse & ((size_t{1} << kLogParts) - 1);
@@ -54,24 +57,22 @@ static_assert(kFirstBlock >= size_t{1} << kLogLargest);
 
 class Heap {
  public:
-  void* Allocate(size_t bytes) {
-    const size_t c = ClassOf(bytes);
+  void* Allocate(size_t size_class) {
     ++pieces_;
-    if (Piece* piece = free_[c]) {
-      free_[c] = piece->next;
+    if (Piece* piece = free_[size_class]) {
+      free_[size_class] = piece->next;
       return piece;
     }
-    const size_t size = BytesOf(c);
-    if (size > static_cast<size_t>(end_ - next_)) NextBlock();
-    void* piece = next_;
-    next_ += size;
-    return piece;
+    const size_t size = BytesOf(size_class);
+    if (size > static_cast<size_t>(end_ - next_)) [[unlikely]]
+      return FromNextBlock(size);
+    return std::exchange(next_, next_ + size);
   }
-  void Free(void* memory, size_t bytes) {
+  void Free(void* memory, size_t size_class) {
     GM_DCHECK(pieces_ > 0 && Owns(memory));
-    Piece*& first = free_[ClassOf(bytes)];
-    first = new (memory) Piece{first};
-    if (--pieces_ == 0) BeginAgain();
+    free_[size_class] = new (memory) Piece{free_[size_class]};
+    if (--pieces_ == 0) [[unlikely]]
+      BeginAgain();
   }
   ScratchUse use() const { return {pieces_, bytes_}; }
 
@@ -91,32 +92,33 @@ class Heap {
     });
   }
 
-  void NextBlock() {
-    if (++block_ >= blocks_.size()) {
+  [[gnu::noinline]] void* FromNextBlock(size_t size) {
+    if (block_ + 1 >= blocks_.size()) {
       const size_t bytes = std::clamp(std::bit_floor(bytes_), kFirstBlock, kLastBlock);
       try {
         blocks_.push_back({std::make_unique_for_overwrite<std::byte[]>(bytes), bytes});
       } catch (...) {
-        --block_;
         --pieces_;
         throw;
       }
       bytes_ += bytes;
     }
-    next_ = blocks_[block_].memory.get();
-    end_ = next_ + blocks_[block_].bytes;
+    TakeFrom(block_ + 1);
+    return std::exchange(next_, next_ + size);
   }
-
-  void BeginAgain() {
+  [[gnu::noinline]] void BeginAgain() {
     if (block_ == 0 && static_cast<size_t>(next_ - blocks_[0].memory.get()) <= kLittle) return;
     while (bytes_ > kKept) {
       bytes_ -= blocks_.back().bytes;
       blocks_.pop_back();
     }
     free_.fill(nullptr);
-    block_ = 0;
-    next_ = blocks_[0].memory.get();
-    end_ = next_ + blocks_[0].bytes;
+    TakeFrom(0);
+  }
+  void TakeFrom(size_t block) {
+    block_ = block;
+    next_ = blocks_[block].memory.get();
+    end_ = next_ + blocks_[block].bytes;
   }
 
   std::array<Piece*, kClasses> free_ = {};
@@ -138,29 +140,47 @@ struct AtThreadEnd {
   }
 };
 
-[[gnu::noinline]] Heap* MakeHeap() {
+Heap* MakeHeap() {
   auto heap = std::make_unique<Heap>();
   thread_local AtThreadEnd at_end;
   static_cast<void>(at_end);
   return heap_of_thread = heap.release();
 }
 
-}  // namespace
-
-void* AllocateScratch(size_t bytes) {
+// Larger pieces, and a thread's first. Out of line: most are small.
+[[gnu::noinline]] void* AllocateOther(size_t bytes) {
   if (!kPooled || bytes > size_t{1} << kLogLargest) return ::operator new(bytes);
   Heap* heap = heap_of_thread;
   if (heap == nullptr) heap = MakeHeap();
-  return heap->Allocate(bytes);
+  return heap->Allocate(ClassOf(bytes));
 }
-
-void FreeScratch(void* memory, size_t bytes) {
+[[gnu::noinline]] void FreeOther(void* memory, size_t bytes) {
   if (!kPooled || bytes > size_t{1} << kLogLargest) {
     ::operator delete(memory, bytes);
     return;
   }
   // Without a heap the thread is ending.
-  if (Heap* heap = heap_of_thread) heap->Free(memory, bytes);
+  if (Heap* heap = heap_of_thread) heap->Free(memory, ClassOf(bytes));
+}
+
+}  // namespace
+
+void* AllocateScratch(size_t bytes) {
+  if (kPooled && bytes <= size_t{1} << kLogFine) [[likely]] {
+    if (Heap* heap = heap_of_thread) [[likely]]
+      return heap->Allocate(FineClassOf(bytes));
+  }
+  return AllocateOther(bytes);
+}
+
+void FreeScratch(void* memory, size_t bytes) {
+  if (kPooled && bytes <= size_t{1} << kLogFine) [[likely]] {
+    if (Heap* heap = heap_of_thread) [[likely]] {
+      heap->Free(memory, FineClassOf(bytes));
+      return;
+    }
+  }
+  FreeOther(memory, bytes);
 }
 
 ScratchUse ScratchOfThread() {

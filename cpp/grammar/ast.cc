@@ -195,11 +195,11 @@ bool GrammarBuilder::HasBody(RuleId rule) const { return impl_->rules[rule.value
 NodeId GrammarBuilder::body(RuleId rule) const { return impl_->rules[rule.value].body; }
 size_t GrammarBuilder::rule_count() const { return impl_->rules.size(); }
 
-std::vector<NodeId> GrammarBuilder::ImportNodes(const Grammar& grammar,
-                                                std::span<const RuleId> rule_map, bool expand) {
-  std::vector<NodeId> node_map;
+ScratchVector<NodeId> GrammarBuilder::ImportNodes(const Grammar& grammar,
+                                                  std::span<const RuleId> rule_map, bool expand) {
+  ScratchVector<NodeId> node_map;
   node_map.reserve(grammar.node_count());
-  std::vector<NodeId> mapped;
+  ScratchVector<NodeId> mapped;
   for (uint32_t n = 0; n < grammar.node_count(); ++n) {
     const StoredNode& source = grammar.data_->storage.stored(NodeId(n));
     StoredNode node = source;
@@ -242,12 +242,12 @@ NodeId GrammarBuilder::ImportBody(const Grammar& grammar) {
 }
 
 RuleId GrammarBuilder::Import(const Grammar& grammar, bool expand) {
-  std::vector<RuleId> rule_map;
+  ScratchVector<RuleId> rule_map;
   rule_map.reserve(grammar.rule_count());
   for (uint32_t r = 0; r < grammar.rule_count(); ++r) {
     rule_map.push_back(AddRule(grammar.rule_name(RuleId(r))));
   }
-  const std::vector<NodeId> node_map = ImportNodes(grammar, rule_map, expand);
+  const ScratchVector<NodeId> node_map = ImportNodes(grammar, rule_map, expand);
   for (uint32_t r = 0; r < grammar.rule_count(); ++r) {
     SetBody(rule_map[r], node_map[grammar.rule_body(RuleId(r)).value]);
   }
@@ -265,8 +265,8 @@ StatusOr<Grammar> GrammarBuilder::Finish(RuleId root) {
   }
   const NodeStorage& storage = done.nodes.storage();
   // Bytes, as bits would be slower than the rest of the pass.
-  std::vector<uint8_t> node_used(storage.size()), rule_used(done.rules.size());
-  std::vector<NodeId> pending;
+  ScratchVector<uint8_t> node_used(storage.size()), rule_used(done.rules.size());
+  ScratchVector<NodeId> pending;
   size_t nodes = 0, payload = 0;
   auto use_node = [&](NodeId id) {
     if (node_used[id.value] != 0) return;
@@ -299,7 +299,7 @@ StatusOr<Grammar> GrammarBuilder::Finish(RuleId root) {
   }
 
   auto data = std::make_shared<Grammar::Data>();
-  std::vector<RuleId> rule_map(done.rules.size());
+  ScratchVector<RuleId> rule_map(done.rules.size());
   data->rules.reserve(static_cast<size_t>(std::count(rule_used.begin(), rule_used.end(), 1)));
   for (uint32_t r = 0; r < done.rules.size(); ++r) {
     if (rule_used[r] == 0) continue;
@@ -307,7 +307,7 @@ StatusOr<Grammar> GrammarBuilder::Finish(RuleId root) {
     data->rules.push_back(std::move(done.rules[r]));
   }
   data->storage.Reserve(nodes, payload);
-  std::vector<NodeId> node_map(storage.size());
+  ScratchVector<NodeId> node_map(storage.size());
   for (uint32_t n = 0; n < storage.size(); ++n) {
     if (node_used[n] == 0) continue;
     const StoredNode& node = storage.stored(NodeId(n));

@@ -17,6 +17,7 @@
 #include "base/byte_set.h"
 #include "base/code_point_set.h"
 #include "base/ids.h"
+#include "base/scratch.h"
 #include "base/status.h"
 #include "grammask/limits.h"
 
@@ -83,7 +84,7 @@ struct Members {
     uint32_t meets = 0;  // which conditions this member meets, a bit each; only of repeated ones
   };
   NodeId separator, end;
-  std::vector<Member> members;
+  ScratchVector<Member> members;
   int64_t min = 1, max = kUnbounded;  // members in all
   uint32_t conditions = 0;            // so many; some member must meet each
 };
@@ -125,7 +126,7 @@ struct Record {
     NodeId value;          // Nothing: no such member, but others must not have its name either
     bool required = false;
   };
-  std::vector<Member> members;
+  ScratchVector<Member> members;
 };
 // The same as stored: the nodes above are children[0..9], the values follow. Of other kinds:
 // nothing.
@@ -285,8 +286,8 @@ class GrammarBuilder {
  private:
   struct Impl;
   // The nodes of `grammar`, children first, with its rules replaced; their ids here, by node.
-  std::vector<NodeId> ImportNodes(const Grammar& grammar, std::span<const RuleId> rule_map,
-                                  bool expand = false);
+  ScratchVector<NodeId> ImportNodes(const Grammar& grammar, std::span<const RuleId> rule_map,
+                                    bool expand = false);
   std::unique_ptr<Impl> impl_;
 };
 

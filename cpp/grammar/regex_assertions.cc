@@ -89,18 +89,18 @@ bool RegexAssertions::Prepare() {
 
 bool RegexAssertions::PrepareLookbehind(uint32_t look) {
   uint32_t child = tree_.ChildrenOf(tree_.nodes[look])[0];
-  std::vector<Outcome> outcomes;
+  ScratchVector<Outcome> outcomes;
   if (!tree_.nodes[child].has_look) {
     outcomes.push_back({builder_.Sequence({language_.All(), plain_[child]}), language_.All()});
   } else {
     std::optional<RegexGraph> graph =
         BuildRegexGraph(tree_, plain_, {&child, 1}, language_.All(), builder_.Empty(), &builder_);
     if (!graph.has_value()) return false;
-    std::optional<std::vector<Outcome>> run = Run(*graph, StartPast(), /*keep_ahead=*/true);
+    std::optional<ScratchVector<Outcome>> run = Run(*graph, StartPast(), /*keep_ahead=*/true);
     if (!run.has_value()) return false;
     outcomes = *std::move(run);
   }
-  std::vector<BehindCase>& cases = behind_cases_[look];
+  ScratchVector<BehindCase>& cases = behind_cases_[look];
   for (const Outcome& o : outcomes) {
     auto tracker = static_cast<uint32_t>(trackers_.size());
     if (tracker == kMaxTrackers) return false;
@@ -128,7 +128,7 @@ std::optional<NodeId> RegexAssertions::LookCondition(uint32_t look, PastId past)
     return n.at_edge ? builder_.Choice({builder_.Empty(), begins}) : begins;
   }
   if (n.behind) {
-    std::vector<NodeId> aheads;
+    ScratchVector<NodeId> aheads;
     for (const BehindCase& c : behind_cases_.at(look)) {
       if (language_.Nullable(pasts_[past].remaining[c.tracker])) aheads.push_back(c.ahead);
     }
@@ -156,7 +156,7 @@ std::optional<NodeId> RegexAssertions::Lookahead(uint32_t look, PastId past) {
     std::optional<RegexGraph> graph =
         BuildRegexGraph(tree_, plain_, {&child, 1}, builder_.Empty(), language_.All(), &builder_);
     if (!graph.has_value()) return std::nullopt;
-    std::optional<std::vector<Outcome>> run = Run(*graph, past, /*keep_ahead=*/false);
+    std::optional<ScratchVector<Outcome>> run = Run(*graph, past, /*keep_ahead=*/false);
     if (!run.has_value()) return std::nullopt;
     result = (*run)[0].text;
   }
@@ -186,10 +186,10 @@ void RegexAssertions::AddStep(uint32_t from, const RegexGraph::Edge& edge, NodeI
 }
 
 // Splits `label` by what is then known of the text so far, where that matters after it.
-std::optional<std::vector<RegexAssertions::Part>> RegexAssertions::SplitByPast(NodeId label,
-                                                                               const Past& past,
-                                                                               Needs needs) {
-  std::vector<Part> parts;
+std::optional<ScratchVector<RegexAssertions::Part>> RegexAssertions::SplitByPast(NodeId label,
+                                                                                 const Past& past,
+                                                                                 Needs needs) {
+  ScratchVector<Part> parts;
   if ((needs.now & kPreviousBit) == 0) {
     parts.push_back({label, past});
   } else {
@@ -204,7 +204,7 @@ std::optional<std::vector<RegexAssertions::Part>> RegexAssertions::SplitByPast(N
   for (size_t i = 0; i < past.remaining.size(); ++i) {
     bool later = (needs.later >> i & 1) != 0;
     if (!later && (needs.now >> i & 1) == 0) continue;
-    std::vector<Part> split;
+    ScratchVector<Part> split;
     auto add = [&](const Part& part, NodeId text, NodeId remaining) {
       if (text == builder_.Nothing()) return;
       split.push_back({text, part.past});
@@ -231,7 +231,7 @@ std::optional<std::vector<RegexAssertions::Part>> RegexAssertions::SplitByPast(N
 bool RegexAssertions::AddLabelSteps(uint32_t from, const RegexGraph::Edge& edge, Product* product) {
   const State s = product->states[from];
   const Past past = pasts_[s.past];
-  std::optional<std::vector<Part>> parts = SplitByPast(edge.label, past, product->needs[edge.to]);
+  std::optional<ScratchVector<Part>> parts = SplitByPast(edge.label, past, product->needs[edge.to]);
   if (!parts.has_value()) return false;
   for (Part& part : *parts) {
     PastId to_past = InternPast(std::move(part.past));
@@ -270,10 +270,10 @@ RegexAssertions::Needs RegexAssertions::NeedsOfEdge(const RegexGraph::Edge& edge
 }
 
 // By vertex: what the assertions on the way from it need to know.
-std::vector<RegexAssertions::Needs> RegexAssertions::NeedsByVertex(const RegexGraph& graph) {
-  std::vector<Needs> needs(graph.out.size());
+ScratchVector<RegexAssertions::Needs> RegexAssertions::NeedsByVertex(const RegexGraph& graph) {
+  ScratchVector<Needs> needs(graph.out.size());
   // Successors first, so that only loops take more than one pass.
-  std::vector<uint32_t> order(graph.out.size());
+  ScratchVector<uint32_t> order(graph.out.size());
   std::iota(order.begin(), order.end(), 0u);
   std::stable_sort(order.begin(), order.end(),
                    [&](uint32_t a, uint32_t b) { return graph.component[a] < graph.component[b]; });
@@ -316,8 +316,8 @@ std::optional<NodeId> RegexAssertions::Solve(const Product& product, NodeId fina
   const RegexGraph& graph = product.graph;
   size_t count = product.states.size();
   auto component = [&](uint32_t state) { return graph.component[product.states[state].vertex]; };
-  std::vector<std::vector<uint32_t>> members(graph.components);
-  std::vector<bool> entered(count);  // from another component, or as the start
+  ScratchVector<ScratchVector<uint32_t>> members(graph.components);
+  ScratchVector<bool> entered(count);  // from another component, or as the start
   entered[0] = true;
   for (uint32_t i = 0; i < count; ++i) {
     members[component(i)].push_back(i);
@@ -325,12 +325,12 @@ std::optional<NodeId> RegexAssertions::Solve(const Product& product, NodeId fina
       if (component(step.to) != component(i)) entered[step.to] = true;
     }
   }
-  std::vector<NodeId> solution(count, builder_.Nothing());
-  std::vector<uint32_t> row(count);
-  for (const std::vector<uint32_t>& group : members) {
+  ScratchVector<NodeId> solution(count, builder_.Nothing());
+  ScratchVector<uint32_t> row(count);
+  for (const ScratchVector<uint32_t>& group : members) {
     LanguageEquations equations(&builder_, group.size(), /*reversed=*/false);
     for (uint32_t r = 0; r < group.size(); ++r) row[group[r]] = r;
-    std::vector<uint32_t> wanted;
+    ScratchVector<uint32_t> wanted;
     for (uint32_t r = 0; r < group.size(); ++r) {
       uint32_t i = group[r];
       if (entered[i]) wanted.push_back(r);
@@ -348,7 +348,7 @@ std::optional<NodeId> RegexAssertions::Solve(const Product& product, NodeId fina
       }
     }
     size_t max_labels = kMaxLabels;
-    std::optional<std::vector<NodeId>> values = equations.Solve(wanted, &max_labels);
+    std::optional<ScratchVector<NodeId>> values = equations.Solve(wanted, &max_labels);
     if (!values.has_value() || !language_.Charge(kMaxLabels - max_labels)) return std::nullopt;
     for (size_t w = 0; w < wanted.size(); ++w) solution[group[wanted[w]]] = (*values)[w];
   }
@@ -358,19 +358,19 @@ std::optional<NodeId> RegexAssertions::Solve(const Product& product, NodeId fina
 
 // The texts of all matches, by the condition that they leave on the text behind them: with
 // keep_ahead one outcome for each, otherwise one outcome without a condition.
-std::optional<std::vector<RegexAssertions::Outcome>> RegexAssertions::Run(const RegexGraph& graph,
-                                                                          PastId start,
-                                                                          bool keep_ahead) {
+std::optional<ScratchVector<RegexAssertions::Outcome>> RegexAssertions::Run(const RegexGraph& graph,
+                                                                            PastId start,
+                                                                            bool keep_ahead) {
   Product product{.graph = graph, .keep_ahead = keep_ahead};
   if (!Explore(start, &product)) return std::nullopt;
-  std::vector<NodeId> aheads;
+  ScratchVector<NodeId> aheads;
   if (!keep_ahead) aheads.push_back(language_.All());
   for (const State& s : product.states) {
     bool is_new = std::find(aheads.begin(), aheads.end(), s.ahead) == aheads.end();
     if (keep_ahead && s.vertex == RegexGraph::kFinal && is_new) aheads.push_back(s.ahead);
   }
   if (aheads.size() > kMaxOutcomes) return std::nullopt;
-  std::vector<Outcome> outcomes;
+  ScratchVector<Outcome> outcomes;
   for (NodeId ahead : aheads) {
     std::optional<NodeId> text = Solve(product, ahead);
     if (!text.has_value()) return std::nullopt;
@@ -386,7 +386,7 @@ std::optional<NodeId> RegexAssertions::Compile(std::span<const uint32_t> parts, 
   std::optional<RegexGraph> graph = BuildRegexGraph(tree_, plain_, parts, pad_left ? all : none,
                                                     pad_right ? all : none, &builder_);
   if (!graph.has_value()) return std::nullopt;
-  std::optional<std::vector<Outcome>> run = Run(*graph, StartPast(), /*keep_ahead=*/false);
+  std::optional<ScratchVector<Outcome>> run = Run(*graph, StartPast(), /*keep_ahead=*/false);
   if (!run.has_value()) return std::nullopt;
   return (*run)[0].text;
 }

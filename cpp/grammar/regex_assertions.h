@@ -32,7 +32,7 @@ class RegexAssertions {
   // before (see atoms_), and what remains of each language of trackers_.
   struct Past {
     uint32_t previous;
-    std::vector<NodeId> remaining;
+    ScratchVector<NodeId> remaining;
     friend bool operator==(const Past&, const Past&) = default;
     template <class H>
     friend H AbslHashValue(H h, const Past& p) {
@@ -75,12 +75,12 @@ class RegexAssertions {
   };
   struct Product {
     const RegexGraph& graph;
-    bool keep_ahead;                 // conditions stay with the states, also between loops
-    std::vector<Needs> needs = {};   // by vertex
-    std::vector<State> states = {};  // the first is the start
-    std::vector<std::vector<Step>> steps = {};
+    bool keep_ahead;                   // conditions stay with the states, also between loops
+    ScratchVector<Needs> needs = {};   // by vertex
+    ScratchVector<State> states = {};  // the first is the start
+    ScratchVector<ScratchVector<Step>> steps = {};
     absl::flat_hash_map<State, uint32_t> index = {};
-    std::vector<size_t> component_sizes = {};  // states by component of the graph
+    ScratchVector<size_t> component_sizes = {};  // states by component of the graph
     bool too_large = false;
 
     // Whether a condition on the text to come is carried over the edge, not imposed on the rest.
@@ -104,13 +104,13 @@ class RegexAssertions {
   PastId StartPast();
   PastId Mask(PastId past, Needs needs);
   Needs NeedsOfEdge(const RegexGraph::Edge& edge, Needs after);
-  std::vector<Needs> NeedsByVertex(const RegexGraph& graph);
+  ScratchVector<Needs> NeedsByVertex(const RegexGraph& graph);
 
-  std::optional<std::vector<Outcome>> Run(const RegexGraph& graph, PastId start, bool keep_ahead);
+  std::optional<ScratchVector<Outcome>> Run(const RegexGraph& graph, PastId start, bool keep_ahead);
   bool Explore(PastId start, Product* product);
   void AddStep(uint32_t from, const RegexGraph::Edge& edge, NodeId label, PastId past, NodeId ahead,
                Product* product);
-  std::optional<std::vector<Part>> SplitByPast(NodeId label, const Past& past, Needs needs);
+  std::optional<ScratchVector<Part>> SplitByPast(NodeId label, const Past& past, Needs needs);
   bool AddLabelSteps(uint32_t from, const RegexGraph::Edge& edge, Product* product);
   bool AddLookStep(uint32_t from, const RegexGraph::Edge& edge, Product* product);
   std::optional<NodeId> Solve(const Product& product, NodeId final_ahead);
@@ -123,11 +123,12 @@ class RegexAssertions {
   CharLanguage& language_;
   GrammarBuilder& builder_;
   bool prepared_ = false;
-  std::vector<CodePointSet> atoms_;  // previous characters that lookbehinds tell apart; [0] unused
-  std::vector<NodeId> trackers_;     // languages of whole texts so far
-  std::vector<PastBits> needs_;      // by tree node: what it and all below it ask
-  absl::flat_hash_map<uint32_t, std::vector<BehindCase>> behind_cases_;  // by lookbehind
-  std::vector<Past> pasts_;
+  ScratchVector<CodePointSet>
+      atoms_;                       // previous characters that lookbehinds tell apart; [0] unused
+  ScratchVector<NodeId> trackers_;  // languages of whole texts so far
+  ScratchVector<PastBits> needs_;   // by tree node: what it and all below it ask
+  absl::flat_hash_map<uint32_t, ScratchVector<BehindCase>> behind_cases_;  // by lookbehind
+  ScratchVector<Past> pasts_;
   absl::flat_hash_map<Past, PastId> past_ids_;
   absl::flat_hash_map<std::pair<uint32_t, PastId>, NodeId> lookaheads_;
 };

@@ -62,17 +62,17 @@ bool LanguageEquations::Eliminate(uint32_t k, size_t* max_labels) {
   return true;
 }
 
-std::optional<std::vector<NodeId>> LanguageEquations::Solve(std::span<const uint32_t> wanted,
-                                                            size_t* max_labels) {
+std::optional<ScratchVector<NodeId>> LanguageEquations::Solve(std::span<const uint32_t> wanted,
+                                                              size_t* max_labels) {
   for (uint32_t i : wanted) rows_[i].wanted = true;
-  std::vector<uint32_t> order;
+  ScratchVector<uint32_t> order;
   order.reserve(rows_.size());
   for (size_t n = 0; n < rows_.size(); ++n) {
     order.push_back(CheapestRow());
     if (!Eliminate(order.back(), max_labels)) return std::nullopt;
   }
   // The labels left in a row lead to rows that went later: wanted ones, for a wanted row.
-  std::vector<NodeId> solution(rows_.size(), builder_->Nothing());
+  ScratchVector<NodeId> solution(rows_.size(), builder_->Nothing());
   for (size_t n = order.size(); n-- > 0;) {
     const Row& row = rows_[order[n]];
     if (!row.wanted) break;
@@ -82,7 +82,7 @@ std::optional<std::vector<NodeId>> LanguageEquations::Solve(std::span<const uint
     }
     solution[order[n]] = Join(row.star, rest);
   }
-  std::vector<NodeId> result;
+  ScratchVector<NodeId> result;
   result.reserve(wanted.size());
   for (uint32_t i : wanted) result.push_back(solution[i]);
   return result;

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/scratch.h"
 #include "grammar/ast.h"
 
 namespace grammask::internal {
@@ -24,12 +25,12 @@ class LanguageEquations {
   // The least solution for the variables `wanted`, in their order. Call it once. At worst it makes
   // the cube of the size in labels; on chains a few for each variable. They are counted down from
   // *max_labels; nullopt where that reaches 0.
-  std::optional<std::vector<NodeId>> Solve(std::span<const uint32_t> wanted, size_t* max_labels);
+  std::optional<ScratchVector<NodeId>> Solve(std::span<const uint32_t> wanted, size_t* max_labels);
 
  private:
   struct Row {
     std::map<uint32_t, NodeId> labels;  // ordered, so that results do not vary
-    std::vector<uint32_t> users;        // rows that have, or had, a label for this one
+    ScratchVector<uint32_t> users;      // rows that have, or had, a label for this one
     std::optional<NodeId> constant;
     NodeId star;  // once eliminated: what may repeat before (reversed: behind) all the rest
     bool eliminated = false;
@@ -44,7 +45,7 @@ class LanguageEquations {
 
   GrammarBuilder* builder_;
   bool reversed_;
-  std::vector<Row> rows_;
+  ScratchVector<Row> rows_;
 };
 
 }  // namespace grammask::internal

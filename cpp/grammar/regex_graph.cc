@@ -48,12 +48,12 @@ class Unfolder {
   std::span<const NodeId> plain_;
   GrammarBuilder* builder_;
   RegexGraph graph_;
-  std::vector<Task> tasks_;
+  ScratchVector<Task> tasks_;
 };
 
 void Unfolder::UnfoldSequence(std::span<const uint32_t> parts, NodeId before, NodeId after,
                               uint32_t from, uint32_t to) {
-  std::vector<NodeId> run = {before};  // neighbours without assertions
+  ScratchVector<NodeId> run = {before};  // neighbours without assertions
   uint32_t at = from;
   for (uint32_t part : parts) {
     if (!tree_.nodes[part].has_look) {
@@ -75,7 +75,7 @@ void Unfolder::UnfoldSequence(std::span<const uint32_t> parts, NodeId before, No
 }
 
 void Unfolder::UnfoldChoice(const RegexNode& n, uint32_t from, uint32_t to) {
-  std::vector<NodeId> plain;
+  ScratchVector<NodeId> plain;
   for (uint32_t child : tree_.ChildrenOf(n)) {
     if (tree_.nodes[child].has_look) {
       tasks_.push_back({child, from, to});
@@ -129,12 +129,12 @@ void FindComponents(RegexGraph* graph) {
   constexpr uint32_t kNone = UINT32_MAX;
   size_t n = graph->out.size();
   graph->component.assign(n, kNone);
-  std::vector<uint32_t> order(n, kNone), low(n), open;
+  ScratchVector<uint32_t> order(n, kNone), low(n), open;
   struct Frame {
     uint32_t vertex;
     size_t edge;
   };
-  std::vector<Frame> stack;
+  ScratchVector<Frame> stack;
   uint32_t visited = 0;
   auto enter = [&](uint32_t v) {
     order[v] = low[v] = visited++;

@@ -23,9 +23,9 @@ struct RegexGraph {
   };
   static constexpr uint32_t kStart = 0, kFinal = 1;
 
-  std::vector<std::vector<Edge>> out;  // by vertex
-  std::vector<uint32_t> component;     // by vertex: strongly connected ones; edges lead from higher
-                                       // to lower numbers, or stay
+  ScratchVector<ScratchVector<Edge>> out;  // by vertex
+  ScratchVector<uint32_t> component;  // by vertex: strongly connected ones; edges lead from higher
+                                      // to lower numbers, or stay
   uint32_t components = 0;
 };
 

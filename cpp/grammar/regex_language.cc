@@ -40,7 +40,7 @@ bool IsLiteral(NodeKind kind) { return kind == NodeKind::kBytes || kind == NodeK
 bool IsClass(NodeKind kind) { return kind == NodeKind::kClass || kind == NodeKind::kJsonClass; }
 
 // Splits each set of *atoms into what is in `set` and what is not.
-void Refine(const CodePointSet& set, std::vector<CodePointSet>* atoms) {
+void Refine(const CodePointSet& set, ScratchVector<CodePointSet>* atoms) {
   size_t count = atoms->size();
   for (size_t i = 0; i < count; ++i) {
     CodePointSet in = (*atoms)[i].Intersect(set);
@@ -95,7 +95,7 @@ NodeId CharLanguage::ThenAll(NodeId a) {
 template <class Result, class Key, class Step>
 Result CharLanguage::Evaluate(NodeId root, absl::flat_hash_map<Key, Result>* memo,
                               const Step& step) {
-  std::vector<NodeId> stack = {root};
+  ScratchVector<NodeId> stack = {root};
   while (!stack.empty()) {
     if (!Charge(1)) return Result{};
     NodeId id = stack.back();
@@ -121,9 +121,9 @@ Result CharLanguage::Evaluate(NodeId root, absl::flat_hash_map<Key, Result>* mem
 // What get() gives for the parts that may hold the first (or last) character of a sequence: the
 // outermost part, and the next one as long as those outside it may be empty.
 template <class Get>
-std::optional<std::vector<NodeId>> CharLanguage::GetOuter(std::span<const NodeId> parts,
-                                                          bool at_end, const Get& get) {
-  std::vector<NodeId> values;
+std::optional<ScratchVector<NodeId>> CharLanguage::GetOuter(std::span<const NodeId> parts,
+                                                            bool at_end, const Get& get) {
+  ScratchVector<NodeId> values;
   size_t asked = 0;
   while (asked < parts.size()) {
     NodeId part = at_end ? parts[parts.size() - 1 - asked] : parts[asked];
@@ -190,10 +190,10 @@ struct CharLanguage::RestrictStep {
   template <class Get>
   std::optional<NodeId> Sequence(std::span<const NodeId> parts, const Get& get) const {
     // The part with the first character, or the last one; those outside it are empty then.
-    std::optional<std::vector<NodeId>> inner = language.GetOuter(parts, at_end, get);
+    std::optional<ScratchVector<NodeId>> inner = language.GetOuter(parts, at_end, get);
     if (!inner.has_value()) return std::nullopt;
     GrammarBuilder& builder = *language.builder_;
-    std::vector<NodeId> list, alternatives;
+    ScratchVector<NodeId> list, alternatives;
     for (size_t n = 0; n < inner->size(); ++n) {
       if (at_end) {
         list.assign(parts.begin(), parts.end() - static_cast<ptrdiff_t>(n) - 1);
@@ -237,7 +237,7 @@ struct CharLanguage::RestrictStep {
         return inner.has_value() ? std::optional(Repeat(n, *inner)) : std::nullopt;
       }
       case NodeKind::kChoice: {
-        std::vector<NodeId> parts;
+        ScratchVector<NodeId> parts;
         for (NodeId child : n.children) {
           std::optional<NodeId> part = get(child);
           if (part.has_value()) parts.push_back(*part);
@@ -284,9 +284,9 @@ struct CharLanguage::AfterStep {
 
   template <class Get>
   std::optional<NodeId> Sequence(std::span<const NodeId> parts, const Get& get) const {
-    std::optional<std::vector<NodeId>> rests = language.GetOuter(parts, false, get);
+    std::optional<ScratchVector<NodeId>> rests = language.GetOuter(parts, false, get);
     if (!rests.has_value()) return std::nullopt;
-    std::vector<NodeId> list, alternatives;
+    ScratchVector<NodeId> list, alternatives;
     for (size_t i = 0; i < rests->size(); ++i) {
       list.assign(1, (*rests)[i]);
       list.insert(list.end(), parts.begin() + static_cast<ptrdiff_t>(i) + 1, parts.end());
@@ -302,7 +302,7 @@ struct CharLanguage::AfterStep {
     if (IsLiteral(n.kind)) return Literal(n);
     if (IsClass(n.kind)) return n.characters->Has(code_point) ? builder.Empty() : builder.Nothing();
     if (n.kind == NodeKind::kSequence) return Sequence(n.children, get);
-    std::vector<NodeId> rests;
+    ScratchVector<NodeId> rests;
     for (NodeId child : n.children) {
       std::optional<NodeId> rest = get(child);
       if (rest.has_value()) rests.push_back(*rest);
@@ -334,10 +334,10 @@ NodeId CharLanguage::After(NodeId id, uint32_t code_point) {
 }
 
 // Disjoint sets that cover all characters, such that After is the same for all of a set.
-std::vector<CodePointSet> CharLanguage::FirstAtoms(NodeId id) {
-  std::vector<CodePointSet> atoms = {CodePointSet::All()};
+ScratchVector<CodePointSet> CharLanguage::FirstAtoms(NodeId id) {
+  ScratchVector<CodePointSet> atoms = {CodePointSet::All()};
   absl::flat_hash_set<NodeId> seen = {id};
-  std::vector<NodeId> pending = {id};
+  ScratchVector<NodeId> pending = {id};
   auto visit = [&](NodeId child) {
     if (seen.insert(child).second) pending.push_back(child);
   };
@@ -357,7 +357,7 @@ std::vector<CodePointSet> CharLanguage::FirstAtoms(NodeId id) {
 
 std::span<const CharLanguage::Residual> CharLanguage::Residuals(NodeId id) {
   if (auto it = residuals_.find(id); it != residuals_.end()) return it->second;
-  std::vector<Residual> residuals;
+  ScratchVector<Residual> residuals;
   for (CodePointSet& atom : FirstAtoms(id)) {
     NodeId rest = After(id, atom.ranges()[0].lo);
     auto same = std::find_if(residuals.begin(), residuals.end(),
@@ -386,13 +386,13 @@ std::optional<CodePointSet> CharLanguage::DecidedByFirst(NodeId id) {
 // For each remainder r of `id`, itself included: the texts after which r remains.
 std::span<const CharLanguage::Piece> CharLanguage::Paths(NodeId id) {
   if (auto it = paths_.find(id); it != paths_.end()) return it->second;
-  std::vector<NodeId> states = {id};
+  ScratchVector<NodeId> states = {id};
   absl::flat_hash_map<NodeId, uint32_t> index = {{id, 0}};
   struct Edge {
     uint32_t from, to;
     NodeId label;
   };
-  std::vector<Edge> edges;
+  ScratchVector<Edge> edges;
   for (uint32_t from = 0; from < states.size() && Charge(1); ++from) {
     for (const Residual& r : Residuals(states[from])) {
       auto [it, is_new] = index.try_emplace(r.rest, static_cast<uint32_t>(states.size()));
@@ -401,15 +401,15 @@ std::span<const CharLanguage::Piece> CharLanguage::Paths(NodeId id) {
     }
     if (states.size() > kMaxRemainders) budget_ = 0;
   }
-  std::vector<Piece> paths;
+  ScratchVector<Piece> paths;
   if (Charge(states.size())) {
     LanguageEquations equations(builder_, states.size(), /*reversed=*/true);
-    std::vector<uint32_t> wanted;
+    ScratchVector<uint32_t> wanted;
     for (uint32_t i = 0; i < states.size(); ++i) wanted.push_back(i);
     for (const Edge& e : edges) equations.AddLabel(e.to, e.from, e.label);
     equations.AddConstant(0, builder_->Empty());
     size_t max_labels = budget_;
-    std::optional<std::vector<NodeId>> texts = equations.Solve(wanted, &max_labels);
+    std::optional<ScratchVector<NodeId>> texts = equations.Solve(wanted, &max_labels);
     Charge(budget_ - max_labels);
     for (uint32_t i = 0; texts.has_value() && i < states.size(); ++i) {
       paths.push_back({(*texts)[i], states[i]});
@@ -420,7 +420,7 @@ std::span<const CharLanguage::Piece> CharLanguage::Paths(NodeId id) {
 
 // ---- Splitting ----
 
-void CharLanguage::AddPiece(NodeId text, NodeId rest, std::vector<Piece>* out) {
+void CharLanguage::AddPiece(NodeId text, NodeId rest, ScratchVector<Piece>* out) {
   if (text == builder_->Nothing()) return;
   for (Piece& piece : *out) {
     if (piece.rest != rest) continue;
@@ -445,19 +445,19 @@ std::pair<NodeId, NodeId> CharLanguage::SplitByMembership(NodeId text, NodeId la
   return {And(text, language), none_outside ? outside : builder_->And({text, outside})};
 }
 
-std::vector<CharLanguage::Piece> CharLanguage::Split(NodeId text, NodeId condition) {
-  std::vector<Piece> pieces;
+ScratchVector<CharLanguage::Piece> CharLanguage::Split(NodeId text, NodeId condition) {
+  ScratchVector<Piece> pieces;
   SplitInto(text, condition, 0, &pieces);
   return pieces;
 }
 
 void CharLanguage::SplitSequence(NodeId text, NodeId condition, int depth,
-                                 std::vector<Piece>* out) {
-  std::vector<Piece> done = {{builder_->Empty(), condition}};
+                                 ScratchVector<Piece>* out) {
+  ScratchVector<Piece> done = {{builder_->Empty(), condition}};
   for (NodeId part : builder_->node(text).children) {
-    std::vector<Piece> next;
+    ScratchVector<Piece> next;
     for (const Piece& before : done) {
-      std::vector<Piece> pieces;
+      ScratchVector<Piece> pieces;
       SplitInto(part, before.rest, depth + 1, &pieces);
       for (const Piece& p : pieces) {
         AddPiece(builder_->Sequence({before.text, p.text}), p.rest, &next);
@@ -468,7 +468,7 @@ void CharLanguage::SplitSequence(NodeId text, NodeId condition, int depth,
   for (const Piece& p : done) AddPiece(p.text, p.rest, out);
 }
 
-void CharLanguage::SplitInto(NodeId text, NodeId condition, int depth, std::vector<Piece>* out) {
+void CharLanguage::SplitInto(NodeId text, NodeId condition, int depth, ScratchVector<Piece>* out) {
   NodeView n = builder_->node(text);
   bool settled = condition == all_ || condition == builder_->Nothing();
   if (settled || n.kind == NodeKind::kEmpty) return AddPiece(text, condition, out);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/scratch.h"
 #include "grammar/ast.h"
 #include "grammar/regex.h"
 
@@ -59,7 +60,7 @@ class CharLanguage {
   std::span<const Residual> Residuals(NodeId id);
   // Splits the texts of `text` by what remains of `condition` after them. Rests are distinct; one
   // of them may be Nothing().
-  std::vector<Piece> Split(NodeId text, NodeId condition);
+  ScratchVector<Piece> Split(NodeId text, NodeId condition);
   // The texts of `text` that are in `language`, and those that are not.
   std::pair<NodeId, NodeId> SplitByMembership(NodeId text, NodeId language);
 
@@ -89,16 +90,16 @@ class CharLanguage {
   Result Evaluate(NodeId root, absl::flat_hash_map<Key, Result>* memo, const Step& step);
 
   template <class Get>
-  std::optional<std::vector<NodeId>> GetOuter(std::span<const NodeId> parts, bool at_end,
-                                              const Get& get);
+  std::optional<ScratchVector<NodeId>> GetOuter(std::span<const NodeId> parts, bool at_end,
+                                                const Get& get);
   NodeId Restrict(NodeId id, const CodePointSet& set, bool at_end);
-  std::vector<CodePointSet> FirstAtoms(NodeId id);
+  ScratchVector<CodePointSet> FirstAtoms(NodeId id);
   // Where what follows the first character of `id` does not matter: the set of these.
   std::optional<CodePointSet> DecidedByFirst(NodeId id);
   std::span<const Piece> Paths(NodeId id);
-  void SplitInto(NodeId text, NodeId condition, int depth, std::vector<Piece>* out);
-  void SplitSequence(NodeId text, NodeId condition, int depth, std::vector<Piece>* out);
-  void AddPiece(NodeId text, NodeId rest, std::vector<Piece>* out);
+  void SplitInto(NodeId text, NodeId condition, int depth, ScratchVector<Piece>* out);
+  void SplitSequence(NodeId text, NodeId condition, int depth, ScratchVector<Piece>* out);
+  void AddPiece(NodeId text, NodeId rest, ScratchVector<Piece>* out);
 
   RegexOptions::Encoding encoding_;
   GrammarBuilder* builder_;
@@ -107,8 +108,8 @@ class CharLanguage {
   absl::flat_hash_map<NodeId, bool> nullable_;
   absl::flat_hash_map<RestrictKey, NodeId> restricted_;
   absl::flat_hash_map<std::pair<NodeId, uint32_t>, NodeId> after_;
-  absl::flat_hash_map<NodeId, std::vector<Residual>> residuals_;
-  absl::flat_hash_map<NodeId, std::vector<Piece>> paths_;
+  absl::flat_hash_map<NodeId, ScratchVector<Residual>> residuals_;
+  absl::flat_hash_map<NodeId, ScratchVector<Piece>> paths_;
 };
 
 }  // namespace grammask::internal

@@ -268,7 +268,7 @@ INSTANTIATE_TEST_SUITE_P(Leaves, Simplify, testing::ValuesIn(kLeaves));
 
 // Members of one byte each, named by their letters, between commas and up to a dot.
 struct List {
-  std::vector<Members::Member> members;
+  ScratchVector<Members::Member> members;
   int64_t min = 1, max = kUnbounded;
   uint32_t conditions = 0;
 };

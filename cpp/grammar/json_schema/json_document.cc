@@ -14,11 +14,9 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 #include "base/hex.h"
+#include "base/json_bytes.h"
 #include "base/mix.h"
 #include "base/utf8.h"
 
@@ -29,28 +27,13 @@ namespace {
 constexpr size_t kSearchLimit = 16;
 
 // Of eight bytes, the first that ends a string, begins an escape or is a control character has the
-// lowest bit set; 0 where there is none. A byte below n borrows when n is taken from it, and what
-// is over 0x7F is none of them.
+// lowest bit set; 0 where there is none.
 uint64_t SpecialCharacters(const char* eight) {
-  constexpr uint64_t kOnes = 0x0101010101010101, kHigh = 0x8080808080808080;
   uint64_t bytes;
   std::memcpy(&bytes, eight, 8);
-  if constexpr (std::endian::native == std::endian::big) return kHigh;  // one by one
-  auto below = [](uint64_t x, uint64_t n) { return (x - kOnes * n) & ~x & kHigh; };
-  return below(bytes, 0x20) | below(bytes ^ (kOnes * '"'), 1) | below(bytes ^ (kOnes * '\\'), 1);
+  if constexpr (std::endian::native == std::endian::big) return 0x8080808080808080;  // one by one
+  return SpecialBytes(bytes);
 }
-
-#ifdef __SSE2__
-// Of sixteen bytes, a bit for each of those that are such characters.
-uint32_t SpecialMask(const char* sixteen) {
-  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(sixteen));
-  const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
-  const __m128i escape = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
-  const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes);
-  return static_cast<uint32_t>(
-      _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, escape), control)));
-}
-#endif
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -63,6 +46,7 @@ class JsonParser {
         limits_(limits),
         out_(out),
         text_(out->texts_.back()),
+        source_index_(static_cast<uint32_t>(out->texts_.size() - 1)),
         first_of_(std::max<size_t>(16, source.size() / 64)) {
     text_.members.reserve(source.size() / 24 + 1);
     text_.elements.reserve(source.size() / 64 + 1);
@@ -113,7 +97,7 @@ class JsonParser {
   bool ReadScalar();
   bool ReadKey();
   bool Read();
-  Node& AddNode(JsonKind kind, size_t offset);
+  Node& AddNode(JsonKind kind, size_t offset, uint32_t size);
   void AddChild(std::string_view key, uint32_t hash);
   void Close();
   size_t DropRepeatedKeys(Child* children, size_t count);
@@ -124,6 +108,7 @@ class JsonParser {
   const Limits& limits_;
   JsonDocument* out_;
   JsonDocument::Text& text_;
+  const uint32_t source_index_;
   int depth_ = 0;
   size_t pos_ = 0;
   std::vector<Open> open_;
@@ -134,14 +119,14 @@ class JsonParser {
 };
 
 bool JsonParser::Same(const Node& x, const Node& y) const {
-  if (x.kind != y.kind || x.count != y.count) return false;
+  if (x.kind != y.kind || x.size != y.size) return false;
   auto same = [&](JsonId i, JsonId j) {
     const Node& p = out_->nodes_[i.value];
     const Node& q = out_->nodes_[j.value];
     if (p.kind != q.kind) return false;
-    return p.kind < JsonKind::kArray ? p.text == q.text : p.representative == q.representative;
+    return p.kind < JsonKind::kArray ? p.text() == q.text() : p.representative == q.representative;
   };
-  for (uint32_t i = 0; i < x.count; ++i) {
+  for (uint32_t i = 0; i < x.size; ++i) {
     if (x.kind == JsonKind::kArray) {
       if (!same(text_.elements[x.first + i], text_.elements[y.first + i])) return false;
     } else {
@@ -290,15 +275,16 @@ bool JsonParser::ReadNumber(std::string_view* out) {
   return true;
 }
 
-inline JsonParser::Node& JsonParser::AddNode(JsonKind kind, size_t offset) {
+inline JsonParser::Node& JsonParser::AddNode(JsonKind kind, size_t offset, uint32_t size) {
   const auto id = static_cast<uint32_t>(out_->nodes_.size());
-  Node& node = out_->nodes_.emplace_back();
-  node.kind = kind;
-  node.parent = node.representative = id;
-  node.offset = static_cast<uint32_t>(offset);
-  node.end = static_cast<uint32_t>(pos_);
-  node.source = static_cast<uint32_t>(out_->texts_.size() - 1);
-  return node;
+  return out_->nodes_.emplace_back(Node{.first = 0,
+                                        .size = size,
+                                        .parent = id,
+                                        .representative = id,
+                                        .offset = static_cast<uint32_t>(offset),
+                                        .end = static_cast<uint32_t>(pos_),
+                                        .kind = kind,
+                                        .source = source_index_});
 }
 
 // Of the last node.
@@ -331,7 +317,7 @@ inline bool JsonParser::ReadScalar() {
   if (names_schema_ && (kind == JsonKind::kString || kind == JsonKind::kTrue)) {
     (open_.size() > 1 ? text_.identifiers : text_.root_identifiers) = true;
   }
-  AddNode(kind, start).text = text;
+  AddNode(kind, start, static_cast<uint32_t>(text.size())).letters = text.data();
   const uint64_t hash = MixBytes(Mix(seed_, text.size() << 8 | static_cast<uint64_t>(kind)), text);
   AddChild(key_, static_cast<uint32_t>(hash));
   return true;
@@ -398,16 +384,16 @@ void JsonParser::Close() {
   // What is dropped has a parent, too, though no list shows it.
   for (size_t i = 0; i < count; ++i) out_->nodes_[children[i].member.value.value].parent = id;
   uint64_t hash = seed_;
-  uint32_t first = 0;
+  size_t first = 0;
   if (open.kind == JsonKind::kArray) {
-    first = static_cast<uint32_t>(text_.elements.size());
+    first = text_.elements.size();
     for (size_t i = 0; i < count; ++i) {
       text_.elements.push_back(children[i].member.value);
       hash = Mix(hash, children[i].hash);
     }
   } else {
     if (count > 1) count = DropRepeatedKeys(children, count);
-    first = static_cast<uint32_t>(text_.members.size());
+    first = text_.members.size();
     for (size_t i = 0; i < count; ++i) {
       const JsonMember& member = children[i].member;
       text_.members.push_back(member);
@@ -416,9 +402,8 @@ void JsonParser::Close() {
   }
   children_.resize(open.children);
   hash = Mix(hash, uint64_t{count} * 8 + static_cast<uint64_t>(open.kind));
-  Node& node = AddNode(open.kind, open.offset);
+  Node& node = AddNode(open.kind, open.offset, static_cast<uint32_t>(count));
   node.first = first;
-  node.count = static_cast<uint32_t>(count);
   // The first container equal to this one.
   const auto short_hash = static_cast<uint32_t>(hash ^ hash >> 32);
   size_t place = 0;
@@ -508,6 +493,10 @@ StatusOr<JsonDocument> JsonDocument::Parse(std::string_view source, const Limits
 // After an error the nodes read so far stay, and nothing refers to them.
 StatusOr<JsonId> JsonDocument::Append(std::string_view source, std::string name,
                                       const Limits& limits) {
+  if (texts_.size() >= kMaxTexts) {
+    return ResourceExhausted("the schema refers to more than " + std::to_string(kMaxTexts - 1) +
+                             " documents");
+  }
   texts_.push_back({.name = std::move(name), .source = source});
   JsonParser parser(source, limits, this);
   GM_RETURN_IF_ERROR(parser.Run());

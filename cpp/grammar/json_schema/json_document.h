@@ -66,14 +66,14 @@ class JsonDocument {
     return kind(id) == JsonKind::kTrue || kind(id) == JsonKind::kFalse;
   }
   // A string decoded; a number as it was written.
-  std::string_view text(JsonId id) const { return nodes_[id.value].text; }
+  std::string_view text(JsonId id) const { return nodes_[id.value].text(); }
   std::span<const JsonId> elements(JsonId array) const {
     const Node& n = nodes_[array.value];
-    return {texts_[n.source].elements.data() + n.first, n.count};
+    return {texts_[n.source].elements.data() + n.first, n.size};
   }
   std::span<const JsonMember> members(JsonId object) const {
     const Node& n = nodes_[object.value];
-    return {texts_[n.source].members.data() + n.first, n.count};
+    return {texts_[n.source].members.data() + n.first, n.size};
   }
   // The value of `key`; nullopt where there is none or `object` is not an object. Constant time on
   // average.
@@ -98,16 +98,19 @@ class JsonDocument {
 
  private:
   friend class JsonParser;
-  struct Node {
-    JsonKind kind;
-    uint32_t first = 0;  // into the elements or members of its text
-    uint32_t count = 0;
-    uint32_t parent = 0;
-    uint32_t representative = 0;
-    uint32_t offset = 0;
-    uint32_t end = 0;
-    uint32_t source = 0;  // into texts_
-    std::string_view text;
+  static constexpr uint32_t kMaxTexts = 1 << 24;
+  struct Node {  // 32 bytes: half a line of the cache
+    union {
+      const char* letters;  // of a string or number
+      size_t first;         // of an array or object: into the elements or members of its text
+    };
+    uint32_t size;  // bytes, elements or members
+    uint32_t parent;
+    uint32_t representative;
+    uint32_t offset, end;
+    JsonKind kind : 8;
+    uint32_t source : 24;  // into texts_
+    std::string_view text() const { return {letters, kind < JsonKind::kArray ? size : 0}; }
   };
   // The lists of one text's containers do not move when another text is added.
   struct Text {

@@ -11,6 +11,8 @@
 #include "grammar/json_schema/strings.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <functional>
 #include <tuple>
 
@@ -37,23 +39,26 @@ bool Ascending(const ScratchVector<ScratchString>& list) {
 
 void SortUnique(ScratchVector<ScratchString>* list) {
   if (Ascending(*list)) return;
-  // By their first eight bytes as far as these tell; the texts move once, when their order is
+  // By their first sixteen bytes as far as these tell; the texts move once, when their order is
   // known.
   struct Entry {
-    uint64_t head;
+    uint64_t head, next;
     ScratchString* text;
+  };
+  auto eight = [](std::string_view text) {
+    uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data(), std::min<size_t>(text.size(), 8));
+    return std::endian::native == std::endian::little ? __builtin_bswap64(bytes) : bytes;
   };
   ScratchVector<Entry> order;
   order.reserve(list->size());
   for (ScratchString& text : *list) {
-    uint64_t head = 0;
-    for (size_t i = 0; i < 8; ++i) {
-      head = head << 8 | (i < text.size() ? static_cast<uint8_t>(text[i]) : 0);
-    }
-    order.push_back({head, &text});
+    const std::string_view rest = std::string_view(text).substr(std::min<size_t>(text.size(), 8));
+    order.push_back({eight(text), eight(rest), &text});
   }
   std::ranges::sort(order, [](const Entry& a, const Entry& b) {
-    return a.head != b.head ? a.head < b.head : *a.text < *b.text;
+    if (a.head != b.head) return a.head < b.head;
+    return a.next != b.next ? a.next < b.next : *a.text < *b.text;
   });
   ScratchVector<ScratchString> sorted;
   sorted.reserve(list->size());
@@ -140,24 +145,33 @@ class LengthFinder {
   Lengths Of(NodeId root) {
     absl::InlinedVector<NodeId, 16> stack = {root};
     while (!stack.empty()) {
-      NodeId id = stack.back();
-      if (known_.contains(id)) {
+      const NodeId id = stack.back();
+      const NodeView node = b_.node(id);
+      if (IsLeaf(node.kind) || known_.contains(id)) {
         stack.pop_back();
         continue;
       }
-      NodeView node = b_.node(id);
-      size_t waiting = stack.size();
+      const size_t waiting = stack.size();
       for (NodeId child : node.children) {
-        if (!known_.contains(child)) stack.push_back(child);
+        if (!IsLeaf(b_.node(child).kind) && !known_.contains(child)) stack.push_back(child);
       }
       if (stack.size() > waiting) continue;
       known_.emplace(id, Combine(node));
       stack.pop_back();
     }
-    return known_.at(root);
+    return At(root);
   }
 
  private:
+  // Most nodes, whose lengths are sooner found than remembered.
+  static bool IsLeaf(NodeKind kind) {
+    return kind == NodeKind::kJsonClass || kind == NodeKind::kJsonText || kind == NodeKind::kEmpty;
+  }
+  Lengths At(NodeId id) const {
+    const NodeView node = b_.node(id);
+    return IsLeaf(node.kind) ? Combine(node) : known_.at(id);
+  }
+
   Lengths Combine(const NodeView& node) const {
     switch (node.kind) {
       case NodeKind::kNothing:
@@ -175,7 +189,7 @@ class LengthFinder {
       case NodeKind::kChoice:
         return Hull(node);
       case NodeKind::kRepeat: {
-        Lengths child = known_.at(node.children[0]);
+        Lengths child = At(node.children[0]);
         return {MultiplySaturating(child.min, node.min), MultiplySaturating(child.max, node.max)};
       }
       case NodeKind::kAnd:
@@ -188,7 +202,7 @@ class LengthFinder {
   Lengths Sum(const NodeView& node) const {
     Lengths sum{0, 0};
     for (NodeId child : node.children) {
-      Lengths l = known_.at(child);
+      Lengths l = At(child);
       sum = {AddSaturating(sum.min, l.min), AddSaturating(sum.max, l.max)};
     }
     return sum;
@@ -196,7 +210,7 @@ class LengthFinder {
   Lengths Hull(const NodeView& node) const {
     Lengths hull{kUnbounded, 0};
     for (NodeId child : node.children) {
-      Lengths l = known_.at(child);
+      Lengths l = At(child);
       hull = {std::min(hull.min, l.min), std::max(hull.max, l.max)};
     }
     return hull;
@@ -204,14 +218,14 @@ class LengthFinder {
   Lengths Meet(const NodeView& node) const {
     Lengths meet{0, kUnbounded};
     for (NodeId child : node.children) {
-      Lengths l = known_.at(child);
+      Lengths l = At(child);
       meet = {std::max(meet.min, l.min), std::min(meet.max, l.max)};
     }
     return meet;
   }
 
   const GrammarBuilder& b_;
-  absl::flat_hash_map<NodeId, Lengths> known_;
+  absl::flat_hash_map<NodeId, Lengths> known_;  // of those that are no leaves
 };
 
 NodeId AnyCharacter(GrammarBuilder* builder) {

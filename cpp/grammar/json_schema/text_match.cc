@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/scratch.h"
 #include "base/utf8.h"
 
 namespace grammask::internal {
@@ -104,7 +105,7 @@ class Relation {
 
  private:
   size_t n_, words_;
-  std::vector<uint64_t> bits_;
+  ScratchVector<uint64_t> bits_;
 };
 
 struct JsonChar {
@@ -317,7 +318,7 @@ class RelationMatcher {
   }
 
   StatusOr<bool> Run(NodeId root) {
-    std::vector<NodeId> nodes = Below(root);
+    ScratchVector<NodeId> nodes = Below(root);
     size_t n = text_.size() + 1;
     if (nodes.size() * n * ((n + 63) / 64) > kMaxWords) {
       return ResourceExhausted("a text of " + std::to_string(text_.size()) +
@@ -334,8 +335,8 @@ class RelationMatcher {
 
  private:
   // Everything that `root` reaches, children before parents.
-  std::vector<NodeId> Below(NodeId root) {
-    std::vector<NodeId> list, stack = {root};
+  ScratchVector<NodeId> Below(NodeId root) {
+    ScratchVector<NodeId> list, stack = {root};
     while (!stack.empty()) {
       NodeId id = stack.back();
       stack.pop_back();
@@ -430,9 +431,9 @@ class RelationMatcher {
 
   const GrammarBuilder& builder_;
   std::string_view text_;
-  std::vector<std::optional<JsonChar>> characters_;  // that is spelled at each place
+  ScratchVector<std::optional<JsonChar>> characters_;  // that is spelled at each place
   absl::flat_hash_map<NodeId, size_t> at_;
-  std::vector<Relation> relations_;
+  ScratchVector<Relation> relations_;
 };
 
 }  // namespace
