@@ -18,6 +18,11 @@ namespace {
 constexpr size_t kMaxKeyRuns = 64;  // over which the key would not be short
 constexpr size_t kKeyOverhead = 64;
 
+template <class T>
+std::string_view BytesOf(std::span<const T> values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
+}
+
 // In four lanes, as each step of one waits for the step before.
 uint64_t HashContent(std::string_view content) {
   std::array<uint64_t, 4> lanes;
@@ -39,15 +44,10 @@ uint64_t HashContent(std::string_view content) {
 }  // namespace
 
 const uint32_t* BitmapStore::OfRuns(std::span<const TokenRun> runs) {
-  std::vector<uint32_t> key;
-  if (runs.size() <= kMaxKeyRuns) {
-    key.reserve(runs.size() * 2);
-    for (const TokenRun& run : runs) {
-      key.push_back(run.first);
-      key.push_back(run.last);
-    }
+  const bool few = runs.size() <= kMaxKeyRuns;
+  if (few) {
     std::lock_guard lock(mutex_);
-    if (auto it = by_runs_.find(key); it != by_runs_.end()) return it->second;
+    if (auto it = by_runs_.find(BytesOf(runs)); it != by_runs_.end()) return it->second;
   }
   std::vector<uint32_t> bits(words_);
   for (const TokenRun& run : runs) {
@@ -55,9 +55,9 @@ const uint32_t* BitmapStore::OfRuns(std::span<const TokenRun> runs) {
   }
   std::lock_guard lock(mutex_);
   const uint32_t* found = InternLocked(bits);
-  if (!key.empty()) {
-    bytes_ += key.size() * 4 + kKeyOverhead;
-    by_runs_.try_emplace(std::move(key), found);
+  if (few && !by_runs_.contains(BytesOf(runs))) {  // or another thread was first
+    bytes_ += runs.size_bytes() + kKeyOverhead;
+    by_runs_.emplace(BytesOf(memory_.Copy(runs)), found);
   }
   return found;
 }
@@ -65,15 +65,16 @@ const uint32_t* BitmapStore::OfRuns(std::span<const TokenRun> runs) {
 const uint32_t* BitmapStore::Union(std::span<const uint32_t* const> bitmaps) {
   std::vector<const uint32_t*> key(bitmaps.begin(), bitmaps.end());
   std::ranges::sort(key);
+  const std::span<const uint32_t* const> parts(key);
   std::lock_guard lock(mutex_);
-  if (auto it = unions_.find(key); it != unions_.end()) return it->second;
+  if (auto it = unions_.find(BytesOf(parts)); it != unions_.end()) return it->second;
   std::vector<uint32_t> bits(words_);
   for (const uint32_t* bitmap : key) {
     for (size_t w = 0; w < words_; ++w) bits[w] |= bitmap[w];
   }
   const uint32_t* found = InternLocked(bits);
   bytes_ += key.size() * 8 + kKeyOverhead;
-  unions_.emplace(std::move(key), found);
+  unions_.emplace(BytesOf(memory_.Copy(parts)), found);
   return found;
 }
 

@@ -4,16 +4,19 @@
 
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
+#include <absl/container/inlined_vector.h>
 #include <absl/strings/string_view.h>
 
 #include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/arena.h"
 #include "base/ids.h"
+#include "base/mix.h"
 
 namespace grammask::internal {
 
@@ -68,10 +71,10 @@ class BitmapStore {
   const std::span<const TokenId> tokens_;
   std::mutex mutex_;
   BumpArena memory_;
-  absl::flat_hash_map<uint64_t, std::vector<const uint32_t*>> by_hash_;
-  absl::flat_hash_map<std::vector<uint32_t>, const uint32_t*> by_runs_;
+  absl::flat_hash_map<uint64_t, absl::InlinedVector<const uint32_t*, 1>> by_hash_;
+  // By the bytes of what they are made of, which are in memory_.
+  absl::flat_hash_map<std::string_view, const uint32_t*, TextHash> by_runs_, unions_;
   absl::flat_hash_set<absl::string_view> lists_;  // the bytes of lists in memory_
-  absl::flat_hash_map<std::vector<const uint32_t*>, const uint32_t*> unions_;
   std::atomic<size_t> bytes_ = 0;
 };
 

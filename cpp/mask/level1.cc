@@ -283,14 +283,16 @@ void MaskCache::AddEscapes(Draft* draft, Level1* out) {
 // Many states leave the same over: all numbers of one nesting, say. They share it, and its trie.
 const Residual* MaskCache::ResidualOf(const std::vector<uint64_t>& entries) {
   std::lock_guard lock(mutex_);
-  const auto [it, added] = residuals_.try_emplace(entries, nullptr);
-  if (added) {
-    auto residual = std::make_unique<Residual>();
-    residual->entries = it->first;  // whose memory stays where it is
-    it->second = std::move(residual);
-    bytes_ += it->first.size() * sizeof(uint64_t) + sizeof(Residual) + kTrieOverhead;
-  }
-  return it->second.get();
+  auto bytes = [](std::span<const uint64_t> of) {
+    return std::string_view(reinterpret_cast<const char*>(of.data()), of.size_bytes());
+  };
+  if (auto it = residuals_.find(bytes(entries)); it != residuals_.end()) return it->second;
+  const std::span<const uint64_t> kept = memory_.Copy(std::span<const uint64_t>(entries));
+  auto* residual = new (memory_.Allocate<Residual>(1)) Residual;
+  residual->entries = kept;
+  bytes_ += kept.size_bytes() + sizeof(Residual) + kTrieOverhead;
+  residuals_.emplace(bytes(kept), residual);
+  return residual;
 }
 
 const TokenTrie& MaskCache::TrieOf(const Residual& residual) {

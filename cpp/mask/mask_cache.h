@@ -185,7 +185,8 @@ class MaskCache {
   BumpArena memory_;
   BitmapStore bitmaps_;
   std::vector<std::unique_ptr<const TokenTrie>> tries_;
-  absl::flat_hash_map<std::vector<uint64_t>, std::unique_ptr<const Residual>> residuals_;
+  // By the bytes of their entries, which are in memory_.
+  absl::flat_hash_map<std::string_view, const Residual*, TextHash> residuals_;
   // What is left over (its entries, its references) as it can follow in a set.
   using LeftOver = std::tuple<const Residual*, const uint32_t*, uint32_t>;
   absl::flat_hash_map<LeftOver, const TokenMask*> left_over_;

@@ -497,7 +497,7 @@ size_t SetTable::memory_bytes() const {
          captures_.memory_bytes() +
          (captured_ids_.size() + contexts_.size() + viable_.size()) * 24 +
          (ret_ids_.size() + returned_.size() + rests_.size() + single_place_ids_.size()) * 24 +
-         place_bytes_ + class_maps_.size() * 64;
+         place_bytes_ + class_maps_.size() * 32;
 }
 
 }  // namespace grammask::internal

@@ -28,6 +28,7 @@
 #include "base/arena.h"
 #include "base/id_table.h"
 #include "base/ids.h"
+#include "base/mix.h"
 #include "parser/captures.h"
 
 namespace grammask::internal {
@@ -251,7 +252,7 @@ class SetTable {
   size_t place_bytes_ = 0;
   absl::flat_hash_map<uint64_t, SetId> returned_;
   // By the classes of the runs of bytes: see InternClasses.
-  absl::flat_hash_map<std::string, const ClassMap*> class_maps_;
+  absl::flat_hash_map<std::string_view, const ClassMap*, TextHash> class_maps_;
   // By (set, procedure): shortest completion from where the set waits for the procedure.
   absl::flat_hash_map<uint64_t, uint64_t> rests_;
 };
