@@ -23,10 +23,13 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <queue>
+#include <utility>
 
 #include "automaton/term_store.h"
+#include "base/scratch.h"
 
 namespace grammask::internal {
 namespace {
@@ -308,8 +311,9 @@ class EmptinessSearch {
   }
 
   TermStore& s_;
-  absl::flat_hash_map<uint32_t, Visit> seen_;
-  std::priority_queue<Entry> open_;
+  using SeenAllocator = ScratchAllocator<std::pair<const uint32_t, Visit>>;
+  absl::flat_hash_map<uint32_t, Visit, absl::Hash<uint32_t>, std::equal_to<>, SeenAllocator> seen_;
+  std::priority_queue<Entry, ScratchVector<Entry>> open_;
   size_t most_ = SIZE_MAX;
   size_t closed_ = 0;
   uint64_t floor_ = 0;  // no text of the start is shorter
