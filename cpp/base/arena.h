@@ -8,12 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <new>
 #include <span>
 #include <type_traits>
 #include <vector>
 
+#include "base/block_reserve.h"
 #include "base/huge_pages.h"
 
 namespace grammask::internal {
@@ -24,6 +24,9 @@ class BumpArena {
   BumpArena() = default;
   BumpArena(const BumpArena&) = delete;
   BumpArena& operator=(const BumpArena&) = delete;
+  ~BumpArena() {
+    for (const Block& block : blocks_) GiveBlock(block.memory, block.bytes);
+  }
 
   template <class T>
   T* Allocate(size_t n) {
@@ -45,21 +48,29 @@ class BumpArena {
   // small pages: a large one, touched first, is cleared at once, and on virtual machines its memory
   // must be found, up to 10 ms in the midst of one mask. Arenas are filled from end to end, so that
   // they gain little from large pages, other than arrays that are read all over.
-  static constexpr size_t kBlock = size_t{1} << 16, kLastBlock = size_t{1} << 21;
+  static constexpr size_t kBlock = kSmallestKept, kLastBlock = kLargestKept;
+  struct Block {
+    std::byte* memory;
+    size_t bytes;
+  };
 
   void* AllocateBytes(size_t size, size_t align) {
     size_t start = (used_ + align - 1) & ~(align - 1);
     if (blocks_.empty() || start + size > capacity_) {
-      capacity_ = std::max(std::clamp(std::bit_floor(bytes_ / 8 + 1), kBlock, kLastBlock), size);
-      blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(capacity_));
-      bytes_ += capacity_;
+      const size_t bytes =
+          std::max(std::clamp(std::bit_floor(bytes_ / 8 + 1), kBlock, kLastBlock), size);
+      blocks_.push_back({nullptr, 0});  // first, as this may throw, too
+      capacity_ = 0;
+      blocks_.back() = {static_cast<std::byte*>(TakeBlock(bytes)), bytes};
+      capacity_ = bytes;
+      bytes_ += bytes;
       start = 0;
     }
     used_ = start + size;
-    return blocks_.back().get() + start;
+    return blocks_.back().memory + start;
   }
 
-  std::vector<std::unique_ptr<std::byte[]>> blocks_;
+  std::vector<Block> blocks_;
   size_t used_ = 0, capacity_ = 0, bytes_ = 0;
 };
 

@@ -27,7 +27,9 @@ inline uint64_t Mix(uint64_t h, uint64_t v) {
 }
 
 // The same, followed by `bytes`; their number should be in the hash, too. What is left over of the
-// eights is read once more with bytes before it, or of few bytes some twice: no call, no loop.
+// eights is read once more with bytes before it, or of few bytes some twice: no call, no loop. Of
+// many bytes every other eight is in a chain of its own, as each step of one waits for the one
+// before.
 inline uint64_t MixBytes(uint64_t h, std::string_view bytes) {
   auto eight = [](const char* at) {
     uint64_t word;
@@ -41,6 +43,15 @@ inline uint64_t MixBytes(uint64_t h, std::string_view bytes) {
   };
   const char* p = bytes.data();
   const size_t size = bytes.size();
+  if (size >= 64) {
+    uint64_t other = Mix(h, size);
+    const char* last = p + size - 16;
+    for (; p < last; p += 16) {
+      h = Mix(h, eight(p));
+      other = Mix(other, eight(p + 8));
+    }
+    return Mix(Mix(h, eight(last)), Mix(other, eight(last + 8)));
+  }
   if (size >= 8) {
     const char* last = p + size - 8;
     for (; p < last; p += 8) h = Mix(h, eight(p));

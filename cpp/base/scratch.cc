@@ -8,22 +8,12 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/sanitized.h"
 
 namespace grammask::internal {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kPooled = false;  // so that its checks see each piece
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
-constexpr bool kPooled = false;
-#else
-constexpr bool kPooled = true;
-#endif
-#else
-constexpr bool kPooled = true;
-#endif
-
+constexpr bool kPooled = !kSanitized;
 constexpr size_t kUnit = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
 constexpr size_t kLogFine = 10;  // up to here a class for each multiple of kUnit
 constexpr size_t kFine = (size_t{1} << kLogFine) / kUnit;
@@ -156,7 +146,7 @@ Heap* MakeHeap() {
 }
 [[gnu::noinline]] void FreeOther(void* memory, size_t bytes) {
   if (!kPooled || bytes > size_t{1} << kLogLargest) {
-    ::operator delete(memory, bytes);
+    ::operator delete(memory);
     return;
   }
   // Without a heap the thread is ending.

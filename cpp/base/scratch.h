@@ -41,11 +41,14 @@ struct ScratchAllocator {
   template <class U>
   ScratchAllocator(const ScratchAllocator<U>&) {}  // NOLINT(google-explicit-constructor)
   T* allocate(size_t n) {
-    if (n > static_cast<size_t>(-1) / sizeof(T)) throw std::bad_array_new_length();
-    return static_cast<T*>(AllocateScratch(n * sizeof(T)));
+    if (n > static_cast<size_t>(-1) / kBytes) throw std::bad_array_new_length();
+    return static_cast<T*>(AllocateScratch(n * kBytes));
   }
-  void deallocate(T* memory, size_t n) { FreeScratch(memory, n * sizeof(T)); }
+  void deallocate(T* memory, size_t n) { FreeScratch(static_cast<void*>(memory), n * kBytes); }
   friend bool operator==(ScratchAllocator, ScratchAllocator) { return true; }
+
+ private:
+  static constexpr size_t kBytes = sizeof(T);  // NOLINT(bugprone-sizeof-expression): a pointer's
 };
 
 template <class T>

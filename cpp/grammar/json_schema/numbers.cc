@@ -293,7 +293,7 @@ ScratchVector<NumberSet> Complement(const NumberSet& original) {
   // Terms are disjoint: each negates one condition and keeps those before it. Normalise has left
   // only such excluded values as meet all other conditions, so they overlap with no term.
   NumberSet before;
-  auto add = [&](NumberSet negated, const NumberSet& condition) {
+  auto add = [&](const NumberSet& negated, const NumberSet& condition) {
     NumberSet term = Intersect(before, negated);
     if (!BoundsCross(term)) result.push_back(std::move(term));
     before = Intersect(before, condition);

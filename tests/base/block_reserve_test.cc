@@ -1,0 +1,89 @@
+#include "base/block_reserve.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/sanitized.h"
+
+namespace grammask::internal {
+namespace {
+
+TEST(BlockReserve, WhatComesBackIsTakenAgain) {
+  if (kSanitized) GTEST_SKIP() << "each block is the heap's";
+  for (size_t bytes = kSmallestKept; bytes <= kLargestKept; bytes *= 2) {
+    void* const block = TakeBlock(bytes);
+    std::memset(block, 1, bytes);
+    const size_t before = KeptBlockBytes();
+    GiveBlock(block, bytes);
+    EXPECT_EQ(KeptBlockBytes(), before + bytes);
+    EXPECT_EQ(TakeBlock(bytes), block);
+    EXPECT_EQ(KeptBlockBytes(), before);
+    GiveBlock(block, bytes);
+  }
+}
+
+// Other sizes, and nothing, are the heap's.
+TEST(BlockReserve, OtherSizes) {
+  const size_t before = KeptBlockBytes();
+  for (size_t bytes : {size_t{1}, kSmallestKept - 1, kSmallestKept / 2, kSmallestKept + 1,
+                       3 * kSmallestKept, 2 * kLargestKept}) {
+    void* const block = TakeBlock(bytes);
+    std::memset(block, 1, bytes);
+    GiveBlock(block, bytes);
+  }
+  GiveBlock(nullptr, 0);
+  EXPECT_EQ(KeptBlockBytes(), before);
+}
+
+TEST(BlockReserve, KeepsSoMuchAndNoMore) {
+  std::vector<void*> blocks;
+  for (size_t i = 0; i < 2 * kMostKept / kLargestKept; ++i) {
+    blocks.push_back(TakeBlock(kLargestKept));
+  }
+  EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), blocks.size());
+  for (void* block : blocks) GiveBlock(block, kLargestKept);
+  EXPECT_LE(KeptBlockBytes(), kMostKept);
+}
+
+// An arena's memory serves the next one, whatever stands in it.
+TEST(BlockReserve, ArenasOneAfterAnother) {
+  for (int round = 0; round < 3; ++round) {
+    BumpArena arena;
+    std::vector<std::pair<uint64_t*, uint64_t>> values;
+    for (uint64_t i = 0; i < 5000; ++i) {
+      const size_t count = 1 + i % 97;
+      auto* value = arena.Allocate<uint64_t>(count);
+      for (size_t k = 0; k < count; ++k) value[k] = i;
+      values.push_back({value, i});
+    }
+    for (const auto& [value, i] : values) {
+      for (size_t k = 0; k < 1 + i % 97; ++k) ASSERT_EQ(value[k], i);
+    }
+  }
+}
+
+TEST(BlockReserve, ManyThreads) {
+  std::vector<std::thread> threads;
+  for (uint8_t t = 0; t < 4; ++t) {
+    threads.emplace_back([t] {
+      for (size_t i = 0; i < 500; ++i) {
+        const size_t bytes = kSmallestKept << (i % 4);
+        auto* block = static_cast<uint8_t*>(TakeBlock(bytes));
+        std::memset(block, t, 4096);
+        for (size_t k = 0; k < 4096; ++k) ASSERT_EQ(block[k], t);
+        GiveBlock(block, bytes);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace grammask::internal
