@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "absl/hash/hash.h"
@@ -67,6 +69,13 @@ inline uint64_t MixBytes(uint64_t h, std::string_view bytes) {
 inline uint32_t HashText(std::string_view text) {
   const uint64_t h = MixBytes(Mix(MixSeed(), text.size()), text);
   return static_cast<uint32_t>(h ^ h >> 32);
+}
+
+// The bytes of some values, as a key of such a table: for types without padding.
+template <class T>
+std::string_view BytesOf(std::span<const T> values) {
+  static_assert(std::has_unique_object_representations_v<T>);
+  return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
 }
 
 // For tables of texts, and of numbered texts.

@@ -18,11 +18,6 @@ namespace {
 constexpr size_t kMaxKeyRuns = 64;  // over which the key would not be short
 constexpr size_t kKeyOverhead = 64;
 
-template <class T>
-std::string_view BytesOf(std::span<const T> values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
-}
-
 // In four lanes, as each step of one waits for the step before.
 uint64_t HashContent(std::string_view content) {
   std::array<uint64_t, 4> lanes;

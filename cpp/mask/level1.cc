@@ -283,15 +283,13 @@ void MaskCache::AddEscapes(Draft* draft, Level1* out) {
 // Many states leave the same over: all numbers of one nesting, say. They share it, and its trie.
 const Residual* MaskCache::ResidualOf(const std::vector<uint64_t>& entries) {
   std::lock_guard lock(mutex_);
-  auto bytes = [](std::span<const uint64_t> of) {
-    return std::string_view(reinterpret_cast<const char*>(of.data()), of.size_bytes());
-  };
-  if (auto it = residuals_.find(bytes(entries)); it != residuals_.end()) return it->second;
-  const std::span<const uint64_t> kept = memory_.Copy(std::span<const uint64_t>(entries));
+  const std::span<const uint64_t> wanted(entries);
+  if (auto it = residuals_.find(BytesOf(wanted)); it != residuals_.end()) return it->second;
+  const std::span<const uint64_t> kept = memory_.Copy(wanted);
   auto* residual = new (memory_.Allocate<Residual>(1)) Residual;
   residual->entries = kept;
   bytes_ += kept.size_bytes() + sizeof(Residual) + kTrieOverhead;
-  residuals_.emplace(bytes(kept), residual);
+  residuals_.emplace(BytesOf(kept), residual);
   return residual;
 }
 

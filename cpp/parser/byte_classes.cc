@@ -62,10 +62,7 @@ class Numbering {
 // the classes are 1, 2, ... as they first come up. Few are different: most states read one
 // character or another spelling of it.
 const ClassMap* SetTable::InternClasses(std::span<const uint32_t> runs) {
-  auto bytes = [](std::span<const uint32_t> words) {
-    return std::string_view(reinterpret_cast<const char*>(words.data()), words.size_bytes());
-  };
-  if (auto it = class_maps_.find(bytes(runs)); it != class_maps_.end()) return it->second;
+  if (auto it = class_maps_.find(BytesOf(runs)); it != class_maps_.end()) return it->second;
   auto* map = memory_.Allocate<ClassMap>(1);
   *map = {};
   std::vector<uint8_t> example;
@@ -81,7 +78,7 @@ const ClassMap* SetTable::InternClasses(std::span<const uint32_t> runs) {
     if (map->class_of[b] != 0) few.push_back(static_cast<uint8_t>(b));
   }
   if (few.size() <= ClassMap::kFew) map->few = memory_.Copy(std::span<const uint8_t>(few));
-  class_maps_.emplace(bytes(memory_.Copy(runs)), map);
+  class_maps_.emplace(BytesOf(memory_.Copy(runs)), map);
   return map;
 }
 
