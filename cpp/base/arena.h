@@ -38,7 +38,7 @@ class BumpArena {
   std::span<const T> Copy(std::span<const T> values) {
     if (values.empty()) return {};
     T* p = Allocate<T>(values.size());
-    std::memcpy(static_cast<void*>(p), values.data(), values.size_bytes());
+    std::memcpy(reinterpret_cast<std::byte*>(p), std::as_bytes(values).data(), values.size_bytes());
     return {p, values.size()};
   }
   size_t bytes() const { return bytes_; }

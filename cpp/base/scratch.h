@@ -44,7 +44,9 @@ struct ScratchAllocator {
     if (n > static_cast<size_t>(-1) / kBytes) throw std::bad_array_new_length();
     return static_cast<T*>(AllocateScratch(n * kBytes));
   }
-  void deallocate(T* memory, size_t n) { FreeScratch(static_cast<void*>(memory), n * kBytes); }
+  void deallocate(T* memory, size_t n) {
+    FreeScratch(reinterpret_cast<std::byte*>(memory), n * kBytes);
+  }
   friend bool operator==(ScratchAllocator, ScratchAllocator) { return true; }
 
  private:

@@ -162,7 +162,7 @@ struct NullableStep {
         bool missing = false;
         for (NodeId child : n.children) {
           std::optional<bool> value = get(child);
-          if (value.has_value() && *value == (n.kind == NodeKind::kChoice)) return *value;
+          if (value.has_value() && *value == (n.kind == NodeKind::kChoice)) return value;
           missing |= !value.has_value();
         }
         return missing ? std::nullopt : std::optional(n.kind != NodeKind::kChoice);

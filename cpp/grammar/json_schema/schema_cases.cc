@@ -55,15 +55,16 @@ StatusOr<NumberSet> SchemaCombiner::Numbers() {
   NumberSet set;
   if (!(schema_.types & kTypeNumber)) set.kind = NumberSet::Kind::kIntegers;
   bool conditions = false;
-  for (auto [inclusive, exclusive] : {std::pair(Keyword::kMinimum, Keyword::kExclusiveMinimum),
-                                      std::pair(Keyword::kMaximum, Keyword::kExclusiveMaximum)}) {
+  for (auto both : {std::pair(Keyword::kMinimum, Keyword::kExclusiveMinimum),
+                    std::pair(Keyword::kMaximum, Keyword::kExclusiveMaximum)}) {
+    const Keyword inclusive = both.first, exclusive = both.second;
     auto bound = [&](Keyword k, bool open) -> Status {
       GM_ASSIGN_OR_RETURN(Decimal value, Number(k));
       conditions = true;
       if (inclusive == Keyword::kMinimum) {
-        set.AtLeast(std::move(value), open);
+        set.AtLeast(value, open);
       } else {
-        set.AtMost(std::move(value), open);
+        set.AtMost(value, open);
       }
       return {};
     };

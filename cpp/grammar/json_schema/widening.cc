@@ -110,6 +110,7 @@ bool Normaliser::DependsOnWidened(ExprId expr) {
 
 std::vector<SchemaWarning> Normaliser::Warnings() const {
   std::vector<SchemaWarning> out;
+  out.reserve(warnings_.size());
   for (const auto& [place, reason] : warnings_) {
     out.push_back({tree_.document().Pointer(place.first), place.second, reason});
   }
