@@ -48,7 +48,9 @@ TEST(JsonBytes, TheLowestBitIsThatOfTheFirst) {
       const bool b = IsSpecial(static_cast<uint8_t>(second));
       const uint64_t found = SpecialBytes(bytes);
       ASSERT_EQ(found != 0, a || b);
-      if (a || b) ASSERT_EQ(std::countr_zero(found), a ? 23 : 47) << first << " " << second;
+      if (a || b) {
+        ASSERT_EQ(std::countr_zero(found), a ? 23 : 47) << first << " " << second;
+      }
     }
   }
 }
