@@ -8,9 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/block_reserve.h"
@@ -24,9 +26,6 @@ class BumpArena {
   BumpArena() = default;
   BumpArena(const BumpArena&) = delete;
   BumpArena& operator=(const BumpArena&) = delete;
-  ~BumpArena() {
-    for (const Block& block : blocks_) GiveBlock(block.memory, block.bytes);
-  }
 
   template <class T>
   T* Allocate(size_t n) {
@@ -49,25 +48,25 @@ class BumpArena {
   // must be found, up to 10 ms in the midst of one mask. Arenas are filled from end to end, so that
   // they gain little from large pages, other than arrays that are read all over.
   static constexpr size_t kBlock = kSmallestKept, kLastBlock = kLargestKept;
-  struct Block {
-    std::byte* memory;
+  struct Giver {
     size_t bytes;
+    void operator()(std::byte* block) const { GiveBlock(block, bytes); }
   };
+  using Block = std::unique_ptr<std::byte, Giver>;
 
   void* AllocateBytes(size_t size, size_t align) {
     size_t start = (used_ + align - 1) & ~(align - 1);
     if (blocks_.empty() || start + size > capacity_) {
       const size_t bytes =
           std::max(std::clamp(std::bit_floor(bytes_ / 8 + 1), kBlock, kLastBlock), size);
-      blocks_.push_back({nullptr, 0});  // first, as this may throw, too
-      capacity_ = 0;
-      blocks_.back() = {static_cast<std::byte*>(TakeBlock(bytes)), bytes};
+      Block block(static_cast<std::byte*>(TakeBlock(bytes)), Giver{bytes});
+      blocks_.push_back(std::move(block));
       capacity_ = bytes;
       bytes_ += bytes;
       start = 0;
     }
     used_ = start + size;
-    return blocks_.back().memory + start;
+    return blocks_.back().get() + start;
   }
 
   std::vector<Block> blocks_;

@@ -2,6 +2,7 @@
 #ifndef GRAMMASK_BASE_MIX_H_
 #define GRAMMASK_BASE_MIX_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -30,8 +31,7 @@ inline uint64_t Mix(uint64_t h, uint64_t v) {
 
 // The same, followed by `bytes`; their number should be in the hash, too. What is left over of the
 // eights is read once more with bytes before it, or of few bytes some twice: no call, no loop. Of
-// many bytes every other eight is in a chain of its own, as each step of one waits for the one
-// before.
+// many bytes each four eights go on in four chains, as each step of one waits for the one before.
 inline uint64_t MixBytes(uint64_t h, std::string_view bytes) {
   auto eight = [](const char* at) {
     uint64_t word;
@@ -46,13 +46,14 @@ inline uint64_t MixBytes(uint64_t h, std::string_view bytes) {
   const char* p = bytes.data();
   const size_t size = bytes.size();
   if (size >= 64) {
-    uint64_t other = Mix(h, size);
-    const char* last = p + size - 16;
-    for (; p < last; p += 16) {
-      h = Mix(h, eight(p));
-      other = Mix(other, eight(p + 8));
-    }
-    return Mix(Mix(h, eight(last)), Mix(other, eight(last + 8)));
+    std::array<uint64_t, 4> chains = {h, Mix(h, 1), Mix(h, 2), Mix(h, 3)};
+    auto add = [&](const char* at) {
+      for (size_t i = 0; i < chains.size(); ++i) chains[i] = Mix(chains[i], eight(at + 8 * i));
+    };
+    const char* last = p + size - 32;
+    for (; p < last; p += 32) add(p);
+    add(last);
+    return Mix(Mix(chains[0], chains[1]), Mix(chains[2], chains[3]));
   }
   if (size >= 8) {
     const char* last = p + size - 8;

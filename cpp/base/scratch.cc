@@ -13,7 +13,6 @@
 namespace grammask::internal {
 namespace {
 
-constexpr bool kPooled = !kSanitized;
 constexpr size_t kUnit = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
 constexpr size_t kLogFine = 10;  // up to here a class for each multiple of kUnit
 constexpr size_t kFine = (size_t{1} << kLogFine) / kUnit;
@@ -137,15 +136,20 @@ Heap* MakeHeap() {
   return heap_of_thread = heap.release();
 }
 
+// Whether a piece is of a thread's heap, or of the process's.
+constexpr bool IsPooled(size_t bytes) { return !kSanitized && bytes <= size_t{1} << kLogLargest; }
+// Most are, and small.
+constexpr bool IsSmall(size_t bytes) { return IsPooled(bytes) && bytes <= size_t{1} << kLogFine; }
+
 // Larger pieces, and a thread's first. Out of line: most are small.
 [[gnu::noinline]] void* AllocateOther(size_t bytes) {
-  if (!kPooled || bytes > size_t{1} << kLogLargest) return ::operator new(bytes);
+  if (!IsPooled(bytes)) return ::operator new(bytes);
   Heap* heap = heap_of_thread;
   if (heap == nullptr) heap = MakeHeap();
   return heap->Allocate(ClassOf(bytes));
 }
 [[gnu::noinline]] void FreeOther(void* memory, size_t bytes) {
-  if (!kPooled || bytes > size_t{1} << kLogLargest) {
+  if (!IsPooled(bytes)) {
     ::operator delete(memory);
     return;
   }
@@ -156,7 +160,7 @@ Heap* MakeHeap() {
 }  // namespace
 
 void* AllocateScratch(size_t bytes) {
-  if (kPooled && bytes <= size_t{1} << kLogFine) [[likely]] {
+  if (IsSmall(bytes)) [[likely]] {
     if (Heap* heap = heap_of_thread) [[likely]]
       return heap->Allocate(FineClassOf(bytes));
   }
@@ -164,7 +168,7 @@ void* AllocateScratch(size_t bytes) {
 }
 
 void FreeScratch(void* memory, size_t bytes) {
-  if (kPooled && bytes <= size_t{1} << kLogFine) [[likely]] {
+  if (IsSmall(bytes)) [[likely]] {
     if (Heap* heap = heap_of_thread) [[likely]] {
       heap->Free(memory, FineClassOf(bytes));
       return;

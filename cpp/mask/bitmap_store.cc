@@ -6,7 +6,6 @@
 #include "mask/bitmap_store.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <string_view>
 
@@ -17,24 +16,6 @@ namespace {
 
 constexpr size_t kMaxKeyRuns = 64;  // over which the key would not be short
 constexpr size_t kKeyOverhead = 64;
-
-// In four lanes, as each step of one waits for the step before.
-uint64_t HashContent(std::string_view content) {
-  std::array<uint64_t, 4> lanes;
-  lanes.fill(MixSeed());
-  const char* p = content.data();
-  size_t left = content.size();
-  for (; left >= sizeof lanes; left -= sizeof lanes) {
-    for (uint64_t& lane : lanes) {
-      uint64_t word;
-      std::memcpy(&word, p, sizeof word);
-      lane = Mix(lane, word);
-      p += sizeof word;
-    }
-  }
-  const uint64_t joined = Mix(Mix(lanes[0], lanes[1]), Mix(lanes[2], lanes[3]));
-  return MixBytes(joined, {p, left});
-}
 
 }  // namespace
 
@@ -79,20 +60,18 @@ const uint32_t* BitmapStore::Intern(const std::vector<uint32_t>& bitmap) {
 }
 
 std::span<const TokenId> BitmapStore::List(std::span<const TokenId> tokens) {
-  const absl::string_view bytes(reinterpret_cast<const char*>(tokens.data()), tokens.size_bytes());
   std::lock_guard lock(mutex_);
-  auto it = lists_.find(bytes);
+  auto it = lists_.find(BytesOf(tokens));
   if (it == lists_.end()) {
     const std::span<const TokenId> stored = memory_.Copy(tokens);
-    bytes_ += tokens.size_bytes() + sizeof(bytes);
-    it = lists_.insert({reinterpret_cast<const char*>(stored.data()), stored.size_bytes()}).first;
+    bytes_ += tokens.size_bytes() + sizeof(std::string_view);
+    it = lists_.insert(BytesOf(stored)).first;
   }
   return {reinterpret_cast<const TokenId*>(it->data()), tokens.size()};
 }
 
 const uint32_t* BitmapStore::InternLocked(const std::vector<uint32_t>& bitmap) {
-  const std::string_view content(reinterpret_cast<const char*>(bitmap.data()), words_ * 4);
-  auto& same = by_hash_[HashContent(content)];
+  auto& same = by_hash_[MixBytes(MixSeed(), BytesOf(std::span<const uint32_t>(bitmap)))];
   for (const uint32_t* known : same) {
     if (std::memcmp(known, bitmap.data(), words_ * 4) == 0) return known;
   }

@@ -5,7 +5,6 @@
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 #include <absl/container/inlined_vector.h>
-#include <absl/strings/string_view.h>
 
 #include <atomic>
 #include <cstdint>
@@ -74,7 +73,7 @@ class BitmapStore {
   absl::flat_hash_map<uint64_t, absl::InlinedVector<const uint32_t*, 1>> by_hash_;
   // By the bytes of what they are made of, which are in memory_.
   absl::flat_hash_map<std::string_view, const uint32_t*, TextHash> by_runs_, unions_;
-  absl::flat_hash_set<absl::string_view> lists_;  // the bytes of lists in memory_
+  absl::flat_hash_set<std::string_view, TextHash> lists_;  // the bytes of lists in memory_
   std::atomic<size_t> bytes_ = 0;
 };
 

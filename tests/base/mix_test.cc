@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <string_view>
@@ -23,6 +24,26 @@ TEST(MixBytes, EveryByteCounts) {
     }
     EXPECT_EQ(hashes.size(), size + 1) << size;
     EXPECT_EQ(MixBytes(MixSeed(), std::string(text)), MixBytes(MixSeed(), text));
+  }
+}
+
+// Of long texts eights go on in chains side by side, and each counts where it stands.
+TEST(MixBytes, OrderCounts) {
+  for (size_t size : {64, 72, 96, 100, 128, 300}) {
+    std::string text;
+    for (size_t i = 0; i < size; ++i) text += static_cast<char>('A' + i % 50);
+    std::set<uint64_t> hashes = {MixBytes(MixSeed(), text)};
+    size_t swaps = 0;
+    for (size_t i = 0; i + 8 <= size; i += 8) {
+      for (size_t k = i + 8; k + 8 <= size; k += 8) {
+        std::string other = text;
+        std::swap_ranges(&other[i], &other[i] + 8, &other[k]);
+        if (other == text) continue;
+        hashes.insert(MixBytes(MixSeed(), other));
+        ++swaps;
+      }
+    }
+    EXPECT_EQ(hashes.size(), swaps + 1) << size;
   }
 }
 

@@ -110,7 +110,9 @@ class JsonDocument {
     uint32_t offset, end;
     JsonKind kind : 8;
     uint32_t source : 24;  // into texts_
-    std::string_view text() const { return {letters, kind < JsonKind::kArray ? size : 0}; }
+    std::string_view text() const {
+      return kind < JsonKind::kArray ? std::string_view(letters, size) : std::string_view();
+    }
   };
   // The lists of one text's containers do not move when another text is added.
   struct Text {
