@@ -19,16 +19,39 @@ constexpr size_t kKeyOverhead = 64;
 
 }  // namespace
 
+// Of many tokens the others are taken out of all.
+std::vector<uint32_t> BitmapStore::BitsOfRuns(std::span<const TokenRun> runs) {
+  size_t count = 0;
+  for (const TokenRun& run : runs) count += run.last - run.first;
+  if (2 * count <= tokens_.size()) {
+    std::vector<uint32_t> bits(words_);
+    for (const TokenRun& run : runs) {
+      for (uint32_t t = run.first; t < run.last; ++t) SetBit(bits.data(), tokens_[t]);
+    }
+    return bits;
+  }
+  std::call_once(all_made_, [&] {
+    all_.resize(words_);
+    for (TokenId t : tokens_) SetBit(all_.data(), t);
+    bytes_ += words_ * 4;
+  });
+  std::vector<uint32_t> bits = all_;
+  size_t next = 0;
+  for (const TokenRun& run : runs) {
+    for (; next < run.first; ++next) ClearBit(bits.data(), tokens_[next]);
+    next = run.last;
+  }
+  for (; next < tokens_.size(); ++next) ClearBit(bits.data(), tokens_[next]);
+  return bits;
+}
+
 const uint32_t* BitmapStore::OfRuns(std::span<const TokenRun> runs) {
   const bool few = runs.size() <= kMaxKeyRuns;
   if (few) {
     std::lock_guard lock(mutex_);
     if (auto it = by_runs_.find(BytesOf(runs)); it != by_runs_.end()) return it->second;
   }
-  std::vector<uint32_t> bits(words_);
-  for (const TokenRun& run : runs) {
-    for (uint32_t t = run.first; t < run.last; ++t) SetBit(bits.data(), tokens_[t]);
-  }
+  const std::vector<uint32_t> bits = BitsOfRuns(runs);
   std::lock_guard lock(mutex_);
   const uint32_t* found = InternLocked(bits);
   if (few && !by_runs_.contains(BytesOf(runs))) {  // or another thread was first

@@ -64,10 +64,13 @@ class BitmapStore {
   size_t memory_bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:
+  std::vector<uint32_t> BitsOfRuns(std::span<const TokenRun> runs);
   const uint32_t* InternLocked(const std::vector<uint32_t>& bitmap);
 
   const size_t words_;
   const std::span<const TokenId> tokens_;
+  std::once_flag all_made_;
+  std::vector<uint32_t> all_;  // all tokens
   std::mutex mutex_;
   BumpArena memory_;
   absl::flat_hash_map<uint64_t, absl::InlinedVector<const uint32_t*, 1>> by_hash_;

@@ -25,6 +25,7 @@
 #include <bit>
 #include <memory>
 #include <tuple>
+#include <utility>
 
 #include "base/utf8.h"
 #include "mask/draft.h"
@@ -34,13 +35,11 @@ namespace grammask::internal {
 namespace {
 
 constexpr size_t kMostPairs = 1024;
-constexpr uint32_t kMostIdle = 20000;     // nodes
+constexpr uint32_t kMostIdle = 4000;      // nodes
 constexpr size_t kMostStates = 64;        // of a class of characters
 constexpr uint64_t kShort = 8;            // bytes of a text that many tokens may be
 constexpr uint32_t kWorthJumping = 64;    // nodes below one
-constexpr uint32_t kLongWalk = 8192;      // nodes
-constexpr size_t kMostSets = 16;          // of nodes
-constexpr size_t kFewLeadAway = 2;        // the share of the trie's nodes that these are at most
+constexpr size_t kMostWanted = 2;         // sets of bytes of which one is wanted
 constexpr int kMostParts = 512;           // of a term that are looked at
 constexpr int kMostDepth = 24;            // of these
 constexpr uint64_t kRestOfCharacter = 3;  // bytes
@@ -61,6 +60,12 @@ struct AsciiSet {
     high &= o.high;
     return *this;
   }
+  bool empty() const { return (low | high) == 0; }
+  int size() const { return std::popcount(low) + std::popcount(high); }
+  void Remove(const AsciiSet& o) {
+    low &= ~o.low;
+    high &= ~o.high;
+  }
   bool Meets(const Alphabet& a) const { return ((low & a.low) | (high & a.high)) != 0; }
   bool HasOutside(const Alphabet& a) const { return ((low & ~a.low) | (high & ~a.high)) != 0; }
 };
@@ -73,42 +78,97 @@ bool WantsBackslash(const Term& t) {
   });
 }
 
-// The ASCII bytes that all texts of `id` have in them, but for those with a backslash; some of
-// these bytes where the term is large.
-AsciiSet Wanted(const TermStore& terms, TermId id, int depth, int* parts) {
-  AsciiSet wanted;
+// ASCII bytes that texts have in them, but for texts with a backslash: all of these, and one at
+// least of each of those.
+struct WantedBytes {
+  AsciiSet all;
+  absl::InlinedVector<AsciiSet, 2> one_of;
+  bool only_backslash = false;  // all texts have one
+
+  static WantedBytes OnlyBackslash() { return {AsciiSet::All(), {}, true}; }
+  void AddOneOf(const AsciiSet& set) {
+    if (one_of.size() < kMostWanted) one_of.push_back(set);
+  }
+  // What is wanted of a text followed by another.
+  void Join(const WantedBytes& o) {
+    if (only_backslash || o.only_backslash) {
+      *this = OnlyBackslash();
+      return;
+    }
+    all |= o.all;
+    for (const AsciiSet& set : o.one_of) AddOneOf(set);
+  }
+  // How many bytes another text does without, so as not to be one of these, at the most.
+  int most() const {
+    int most = 1;
+    for (const AsciiSet& set : one_of) most = std::max(most, set.size());
+    return most;
+  }
+  // Whether a text of no other bytes is none of these.
+  bool Lacks(const Alphabet& a) const {
+    return all.HasOutside(a) ||
+           std::ranges::any_of(one_of, [&](const AsciiSet& set) { return !set.Meets(a); });
+  }
+};
+
+// What texts of `id` have in them; some of it where the term is large.
+WantedBytes Wanted(const TermStore& terms, TermId id, int depth, int* parts) {
+  WantedBytes wanted;
   while (depth <= kMostDepth && --*parts > 0) {
     const Term& t = terms.term(id);
     switch (t.kind) {
       case TermKind::kSequence:
-        wanted |= Wanted(terms, t.children()[0], depth + 1, parts);
+        wanted.Join(Wanted(terms, t.children()[0], depth + 1, parts));
         id = t.children()[1];
         continue;
       case TermKind::kBytes:
       case TermKind::kJsonText:
-        if (WantsBackslash(t)) return AsciiSet::All();
+        if (WantsBackslash(t)) return WantedBytes::OnlyBackslash();
         for (char c : t.text()) {
-          if (static_cast<uint8_t>(c) < 0x80) wanted.Add(static_cast<uint8_t>(c));
+          if (static_cast<uint8_t>(c) < 0x80) wanted.all.Add(static_cast<uint8_t>(c));
         }
         return wanted;
       case TermKind::kByteClass: {
         const ByteSet& bytes = terms.byte_class(t.a);
-        if (bytes == ByteSet::Of('\\')) return AsciiSet::All();
+        if (bytes == ByteSet::Of('\\')) return WantedBytes::OnlyBackslash();
+        AsciiSet ascii;
+        bool beyond = false;
+        bytes.ForEachRange([&](uint8_t lo, uint8_t hi) {
+          for (int b = lo; b <= hi && b < 0x80; ++b) ascii.Add(static_cast<uint8_t>(b));
+          beyond |= hi >= 0x80;
+        });
+        if (beyond) return wanted;
         if (bytes.size() == 1) {
-          bytes.ForEachRange([&](uint8_t b, uint8_t) {
-            if (b < 0x80) wanted.Add(b);
-          });
+          wanted.all |= ascii;
+        } else {
+          wanted.AddOneOf(ascii);
         }
         return wanted;
       }
       case TermKind::kChoice: {
-        AsciiSet common = AsciiSet::All();
-        for (TermId c : t.children()) common &= Wanted(terms, c, depth + 1, parts);
-        wanted |= common;
+        AsciiSet common = AsciiSet::All(), some;
+        bool each = true;  // of the alternatives is known to want some of `some`
+        bool backslash = true;
+        for (TermId c : t.children()) {
+          const WantedBytes one = Wanted(terms, c, depth + 1, parts);
+          if (one.only_backslash) continue;
+          backslash = false;
+          common &= one.all;
+          if (!one.all.empty()) {
+            some |= one.all;
+          } else if (!one.one_of.empty()) {
+            some |= one.one_of[0];
+          } else {
+            each = false;
+          }
+        }
+        if (backslash) return WantedBytes::OnlyBackslash();
+        wanted.all |= common;
+        if (each && common.empty()) wanted.AddOneOf(some);
         return wanted;
       }
       case TermKind::kAnd:
-        for (TermId c : t.children()) wanted |= Wanted(terms, c, depth + 1, parts);
+        for (TermId c : t.children()) wanted.Join(Wanted(terms, c, depth + 1, parts));
         return wanted;
       case TermKind::kRepeat:
         if (t.a == 0) return wanted;
@@ -271,8 +331,12 @@ bool Complete(const TermStore& terms, TermId id, int avoided, int depth, int* pa
 // The states of a state with exclusions and of the one without, in step.
 class MaskCache::ComplementWalk {
  public:
-  ComplementWalk(const Vocab& vocab, TermStore* terms)
-      : vocab_(vocab), terms_(*terms), nodes_(vocab.nodes()), alphabets_(vocab.alphabets()) {}
+  ComplementWalk(const Vocab& vocab, TermStore* terms, LeavingNodes* leaving)
+      : vocab_(vocab),
+        terms_(*terms),
+        nodes_(vocab.nodes()),
+        alphabets_(vocab.alphabets()),
+        leaving_(*leaving) {}
 
   // False where more tells them apart than tokens that stay inside.
   bool Run(TermId narrow, TermId wide);
@@ -284,7 +348,7 @@ class MaskCache::ComplementWalk {
   static constexpr uint16_t kSame = 0, kRefused = 1, kFirst = 2;
   // An exclusion: what its texts have in them, and how long they are at least.
   struct Excluded {
-    AsciiSet wanted;
+    WantedBytes wanted;
     uint64_t length;
   };
   struct Pair {
@@ -304,8 +368,7 @@ class MaskCache::ComplementWalk {
     AsciiSet ends;
     bool worth = false;  // much of the trie may be passed over here
     bool looked = false;
-    uint32_t walked = 0;               // nodes below those at which a walk went on from here
-    std::unique_ptr<NodeSet> leading;  // those whose bytes lead away; null where not looked for
+    Alphabet stays;  // characters that lead back here, once looked for
     std::array<uint16_t, 256> to = {};
   };
   struct Level {
@@ -316,9 +379,34 @@ class MaskCache::ComplementWalk {
   uint16_t Find(TermId narrow, TermId wide, bool inside);
   bool Make(Pair* pair);
   bool LeadsBack(uint16_t from, std::span<const ByteRange> ranges, uint16_t to);
-  bool FindLeading(uint16_t number);
-  const NodeSet* LeadingBelow(uint16_t number, uint32_t i);
+  void FindStays(uint16_t number);
+  std::shared_ptr<const NodeSet> LeavingBelow(uint16_t number, uint32_t i);
   void Look(Pair* pair, ByteSet* inside);
+  // Complete(), RemoveRead() of all, and Wanted(), once each.
+  const std::pair<bool, Completion>& CompletionOf(TermId included, int avoided) {
+    const auto [it, added] = completions_.try_emplace({included.value, avoided});
+    if (added) {
+      int parts = kMostParts;
+      it->second.first = Complete(terms_, included, avoided, 0, &parts, &it->second.second);
+    }
+    return it->second;
+  }
+  const AsciiSet& NotReadBy(TermId excluded) {
+    const auto [it, added] = not_read_.try_emplace(excluded.value, AsciiSet::All());
+    if (added) {
+      int parts = kMostParts;
+      RemoveRead(terms_, excluded, 0, &parts, &it->second);
+    }
+    return it->second;
+  }
+  const WantedBytes& WantedOf(TermId excluded) {
+    const auto [it, added] = wanted_.try_emplace(excluded.value);
+    if (added) {
+      int parts = kMostParts;
+      it->second = Wanted(terms_, excluded, 0, &parts);
+    }
+    return it->second;
+  }
   bool IsPrefixFree(TermId x);
   bool LeadsOut(TermId x, TermId excluded);
   void LookForOpen(Pair* pair, TermId included, std::span<const TermId> excluded);
@@ -328,8 +416,18 @@ class MaskCache::ComplementWalk {
     if (pair.excluded.empty()) return false;
     const uint64_t longest = alphabets_.deepest(i) - nodes_[i].depth + pair.rest;
     return std::ranges::all_of(pair.excluded, [&](const Excluded& e) {
-      return longest < e.length || (!below.Contains('\\') && e.wanted.HasOutside(below));
+      return longest < e.length || (!below.Contains('\\') && e.wanted.Lacks(below));
     });
+  }
+
+  // Takes note of node i, which leads to the pair of this number. Whether nothing is refused there
+  // and below, as far as is known of the pair.
+  bool AllBelow(uint16_t number, uint32_t i) {
+    const Pair& at = *pairs_[static_cast<size_t>(number - kFirst)];
+    const TrieNode& node = nodes_[i];
+    reach = std::max(reach, node.depth + at.completion);
+    completion = std::max(completion, at.completion);
+    return node.leaf || (at.made && NothingBelow(at, i));
   }
 
   const Vocab& vocab_;
@@ -338,7 +436,10 @@ class MaskCache::ComplementWalk {
   const TrieAlphabets& alphabets_;
   std::vector<std::unique_ptr<Pair>> pairs_;
   absl::flat_hash_map<std::tuple<uint32_t, uint32_t, bool>, uint16_t> ids_;
-  size_t sets_ = 0;  // of nodes
+  absl::flat_hash_map<std::pair<uint32_t, int>, std::pair<bool, Completion>> completions_;
+  absl::flat_hash_map<uint32_t, WantedBytes> wanted_;
+  absl::flat_hash_map<uint32_t, AsciiSet> not_read_;
+  LeavingNodes& leaving_;
   bool fits_ = true;
 };
 
@@ -391,20 +492,25 @@ void MaskCache::ComplementWalk::Look(Pair* pair, ByteSet* inside) {
     }
   }
   LookForOpen(pair, included, excluded);
-  int parts = kMostParts;
-  Completion completion;
-  const bool plain =
-      Complete(terms_, included, static_cast<int>(excluded.size()), 0, &parts, &completion);
+  // Of each exclusion a completion has to do without one byte, or without a set of them.
+  int avoided = 0;
+  for (TermId c : excluded) avoided += WantedOf(c).most();
+  const auto& [plain, completion] = CompletionOf(included, avoided);
   bool worth = plain;
   if (plain) {
     pair->rest = completion.length;
     for (TermId c : excluded) {
-      parts = kMostParts;
-      AsciiSet wanted = Wanted(terms_, c, 0, &parts);
-      wanted.low &= ~completion.bytes.low;
-      wanted.high &= ~completion.bytes.high;
-      pair->excluded.push_back({wanted, terms_.term(c).min_length});
-      worth &= (wanted.low | wanted.high) != 0 || terms_.term(c).min_length > pair->rest + kShort;
+      // What completes a text may have some of it.
+      WantedBytes wanted = WantedOf(c);
+      wanted.all.Remove(completion.bytes);
+      for (size_t i = wanted.one_of.size(); i-- > 0;) {
+        AsciiSet& set = wanted.one_of[i];
+        const uint64_t met = (set.low & completion.bytes.low) | (set.high & completion.bytes.high);
+        if (met != 0) wanted.one_of.erase(wanted.one_of.begin() + static_cast<ptrdiff_t>(i));
+      }
+      const uint64_t length = terms_.term(c).min_length;
+      worth &= !wanted.all.empty() || !wanted.one_of.empty() || length > pair->rest + kShort;
+      pair->excluded.push_back({std::move(wanted), length});
     }
   }
   pair->worth = worth || pair->open;
@@ -449,10 +555,7 @@ void MaskCache::ComplementWalk::LookForOpen(Pair* pair, TermId included,
       if (e.to == TermStore::Empty()) out.Add(static_cast<uint8_t>(b));
     }
   }
-  for (TermId c : excluded) {
-    int parts = kMostParts;
-    RemoveRead(terms_, c, 0, &parts, &out);
-  }
+  for (TermId c : excluded) out &= NotReadBy(c);
   const bool leads_out = (out.low | out.high) != 0 ||
                          (excluded.size() == 1 && LeadsOut(loop.children()[0], excluded[0]));
   for (const ByteEdge& e : terms_.Expand(n.children()[1]).bytes) {
@@ -510,55 +613,44 @@ bool MaskCache::ComplementWalk::LeadsBack(uint16_t from, std::span<const ByteRan
   return true;
 }
 
-// Finds the nodes whose bytes lead away from the pair of this number, where most characters lead
-// back to it. False where these are many.
-bool MaskCache::ComplementWalk::FindLeading(uint16_t number) {
+// Finds the characters that lead back to the pair of this number; none where it reads what is no
+// UTF-8.
+void MaskCache::ComplementWalk::FindStays(uint16_t number) {
   Pair& pair = *pairs_[static_cast<size_t>(number - kFirst)];
-  // What is no UTF-8 is in no list: both have to refuse it.
+  pair.looked = true;
   for (size_t b = 0x80; b < 256; ++b) {
-    if ((b < 0xC2 || b > 0xF4) && pair.to[b] != kSame) return false;
+    if ((b < 0xC2 || b > 0xF4) && pair.to[b] != kSame) return;
   }
-  bool utf8 = true;  // all other characters lead back
-  for (uint8_t b = 0xC2; utf8 && b <= 0xF4; ++b) {
+  for (uint8_t b = 0; b < 0x80; ++b) {
+    if (pair.to[b] == number) pair.stays.Add(b);
+  }
+  if (pair.stays.empty()) return;
+  bool back = false;  // as the byte before
+  for (uint8_t b = 0xC2; b <= 0xF4; ++b) {
     const uint16_t to = pair.to[b];
     const auto after = BytesAfter(b);
     const bool as_before = b > 0xC2 && to == pair.to[b - 1u] &&
                            after.data() == BytesAfter(b - 1).data() &&
                            after.size() == BytesAfter(b - 1).size();
-    utf8 = to == kSame || as_before || LeadsBack(to, after, number);
+    if (!as_before) back = to != kSame && LeadsBack(to, after, number);
+    if (back) {
+      pair.stays.AddLead(b);
+    } else if (to != kSame) {  // the lists of all of these are long
+      pair.stays.leads = 0;
+      return;
+    }
   }
-  if (!fits_) return false;
-  std::array<std::span<const uint32_t>, 256> lists;
-  size_t count = 0;
-  for (size_t b = 0; b < 256; ++b) {
-    const bool away = b < 0x80                 ? pair.to[b] != number
-                      : 0xC2 <= b && b <= 0xF4 ? !utf8 || pair.to[b] == kSame
-                                               : false;
-    if (away) lists[b] = alphabets_.adding(static_cast<uint8_t>(b));
-    count += lists[b].size();
-  }
-  if (count * kFewLeadAway > nodes_.size()) return false;
-  pair.leading = std::make_unique<NodeSet>(nodes_.size() - 1);
-  for (const auto& list : lists) pair.leading->Add(list);
-  return true;
 }
 
-// The same for a walk of what lies below node i: found once enough was walked from the pair.
-const NodeSet* MaskCache::ComplementWalk::LeadingBelow(uint16_t number, uint32_t i) {
+// The nodes at which a walk of what lies below node i leaves the pair of this number, where most
+// characters lead back to it; null where it is walked node by node.
+std::shared_ptr<const NodeSet> MaskCache::ComplementWalk::LeavingBelow(uint16_t number,
+                                                                       uint32_t i) {
   Pair& pair = *pairs_[static_cast<size_t>(number - kFirst)];
-  const uint32_t below = nodes_[i].end - i;
-  if (below < kWorthJumping) return nullptr;
-  if (pair.leading == nullptr && !pair.looked) {
-    pair.walked += below;
-    if (pair.walked < kLongWalk || sets_ == kMostSets) return nullptr;
-    pair.looked = true;
-    if (FindLeading(number)) ++sets_;
-  }
-  if (pair.leading == nullptr) return nullptr;
-  // Lists are of nodes behind whole characters: a token may begin or break off inside one.
-  const TokenId token = vocab_.trie_tokens()[nodes_[i].tokens];
-  const std::string_view text = std::string_view(vocab_.bytes(token)).substr(0, nodes_[i].depth);
-  return FindInvalidUtf8(text).has_value() ? nullptr : pair.leading.get();
+  if (!pair.looked) FindStays(number);
+  if (pair.stays.empty() || !fits_ || !alphabets_.is_whole(i)) return nullptr;
+  if (pair.stays.leads == 0 && alphabets_.characters(i) != nodes_[i].depth) return nullptr;
+  return leaving_.Of(alphabets_, pair.stays, nodes_[i].end - i);
 }
 
 bool MaskCache::ComplementWalk::Run(TermId narrow, TermId wide) {
@@ -568,7 +660,9 @@ bool MaskCache::ComplementWalk::Run(TermId narrow, TermId wide) {
   // A walk from one node that leads away from a pair to the next: it is at or below the one that
   // ends at `stop`.
   struct Jumps {
-    const NodeSet* leading;
+    std::shared_ptr<const NodeSet> leading;
+    NodeCursor cursor;
+    bool beyond_ascii;  // some characters are that lead back
     uint32_t stop, end;
     Level from;
   };
@@ -578,27 +672,33 @@ bool MaskCache::ComplementWalk::Run(TermId narrow, TermId wide) {
   auto enter = [&](uint32_t i, uint16_t number, bool escaped) {
     Level& level = path[nodes_[i].depth];
     level = {pairs_[static_cast<size_t>(number - kFirst)].get(), escaped};
-    const NodeSet* leading = LeadingBelow(number, i);
+    if (nodes_[i].end - i < kWorthJumping) return i + 1;
+    std::shared_ptr<const NodeSet> leading = LeavingBelow(number, i);
     if (leading == nullptr) return i + 1;
     // Of what is passed over it is only known how long it is.
     const uint64_t left = level.at->completion + kRestOfCharacter;
     completion = std::max(completion, left);
     reach = std::max(reach, alphabets_.deepest(i) + left);
-    jumps.push_back({leading, i + 1, nodes_[i].end, level});
+    const NodeCursor cursor(*leading, nodes_, alphabets_);
+    jumps.push_back(
+        {std::move(leading), cursor, level.at->stays.leads != 0, i + 1, nodes_[i].end, level});
     return i + 1;
   };
   auto next = [&](uint32_t i) {
     while (!jumps.empty() && i >= jumps.back().stop) {
       Jumps& jump = jumps.back();
       const uint16_t* const targets = jump.from.at->to.data();
-      for (i = jump.leading->Next(i); i < jump.end; i = jump.leading->Next(nodes_[i].end)) {
+      for (i = jump.cursor.Next(i); i < jump.end; i = jump.cursor.Next(nodes_[i].end)) {
         const TrieNode& node = nodes_[i];
         const uint16_t to = targets[node.byte];
         if (to == kSame) continue;
+        // What is no UTF-8 both refuse.
+        if (jump.beyond_ascii && leaving_.IsBroken(alphabets_, i)) continue;
         if (to == kRefused && !jump.from.escaped) {
           refused.push_back({node.tokens, nodes_[node.end].tokens});
           continue;
         }
+        if (to >= kFirst && AllBelow(to, i)) continue;
         jump.stop = node.end;
         path[node.depth - 1u] = jump.from;
         return i;
@@ -626,14 +726,8 @@ bool MaskCache::ComplementWalk::Run(TermId narrow, TermId wide) {
       continue;
     }
     Pair& at = *pairs_[static_cast<size_t>(to - kFirst)];
-    reach = std::max(reach, node.depth + at.completion);
-    completion = std::max(completion, at.completion);
-    if (node.leaf) {
-      ++i;
-      continue;
-    }
     if (!at.made && !Make(&at)) return false;
-    if (NothingBelow(at, i)) {
+    if (AllBelow(to, i)) {
       i = node.end;
       continue;
     }
@@ -652,7 +746,8 @@ const Level1* MaskCache::FromComplement(TermId state) {
   if (!wider.has_value()) return nullptr;
   const bool known = terms_.attachment(*wider).load(std::memory_order_acquire) != nullptr;
   if (!known && !terms_.FindLoop(*wider).has_value()) return nullptr;
-  ComplementWalk walk(*vocab_, &terms_);
+  const DraftLease draft(&drafts_);
+  ComplementWalk walk(*vocab_, &terms_, &draft->scratch.leaving);
   if (!walk.Run(state, *wider)) return nullptr;
   return Narrowed(OfState(*wider), walk.refused, walk.reach, walk.completion);
 }

@@ -54,6 +54,9 @@ constexpr size_t kMostAbsorbing = 8;  // states
 constexpr size_t kMostAlike = 64;     // places at which a text may be an X's and what follows
 constexpr size_t kFewLeadAway = 2;    // the share of the trie's nodes that these are at most
 constexpr size_t kDense = 8192;       // tokens of which there are numbers for all
+constexpr uint32_t kWorthJumping = 64;  // nodes below one
+constexpr int kWideLoop = 8;            // characters that lead back
+constexpr uint64_t kRestOfCharacter = 3;  // bytes
 
 class CountedWalk {
  public:
@@ -336,7 +339,11 @@ void CountedWalk::WalkRest(uint32_t i, TermId state, uint32_t rounds) {
   auto literal = [&](uint32_t k, uint64_t) {
     AddLeft(nodes_[k].tokens, nodes_[k + 1].tokens, rounds);
   };
-  WalkFromState(&sets_, &scratch_, nodes_, &vocab_.alphabets(), i, state, visit, whole, literal);
+  auto stretch = [&](uint32_t k, uint32_t end, const WalkWhole&) {
+    AddLeft(nodes_[k].tokens, nodes_[end].tokens, rounds);
+  };
+  WalkFromState(&sets_, &scratch_, nodes_, &vocab_.alphabets(), i, state, visit, whole, literal,
+                stretch);
 }
 
 // The nodes whose bytes lead away from the loop's first place, where most characters are an X each
@@ -408,7 +415,8 @@ bool CountedWalk::Run(TermId loose, int64_t most) {
   };
   std::array<After, 256> afters;
   uint32_t tokens = 0;  // that are done with
-  for (uint32_t i = leading->Next(1); i < count; i = leading->Next(nodes_[i].end)) {
+  NodeCursor cursor(*leading, nodes_, alphabets);
+  for (uint32_t i = cursor.Next(1); i < count; i = cursor.Next(nodes_[i].end)) {
     const TrieNode& node = nodes_[i];
     AddRange(tokens, node.tokens, more);
     tokens = nodes_[node.end].tokens;
@@ -516,10 +524,120 @@ std::optional<bool> CountedWalk::RunOver(TermId loose, int64_t most, uint64_t sa
     uint32_t x, rounds;
     bool escaped;  // here or before
   };
-  std::vector<Place> path = {{loose, 0, 0, terms_.term(loose).nullable}};
+  std::vector<Place> path(static_cast<size_t>(vocab_.max_token_bytes()) + 1);
+  // A walk from one node that leads away from a place to the next: it is at or below the one that
+  // ends at `stop`.
+  struct Jumps {
+    std::shared_ptr<const NodeSet> leading;
+    NodeCursor cursor;
+    uint32_t stop, end;
+    Place from;
+    uint32_t needed, begun;  // X's, those that the text to here has left out
+    bool beyond_ascii;
+  };
+  std::vector<Jumps> jumps;
   StateWalker walker(&terms_, &scratch_);
+  // Takes note of a place where so many X's have ended, of a text of so many bytes.
+  auto measure = [&](TermId state, uint64_t bytes, uint64_t ended, uint64_t rest_of_character) {
+    const uint64_t left = terms_.term(state).min_length + rest_of_character;
+    if (left <= static_cast<uint64_t>(most) - ended) {
+      // The shortest text, of no more X's than bytes, is one in time.
+      *reach = std::max(*reach, bytes + left);
+      *completion = std::max(*completion, left);
+    } else {
+      *reach = *completion = UINT64_MAX;
+    }
+  };
+  auto refuse = [&](uint32_t first, uint32_t end) {
+    if (first == end) return;
+    AppendRun(first, end, over);
+    limit -= std::min<size_t>(limit, end - first);
+  };
+  // Of the tokens of some nodes, which are of X's of a character each: those that go over.
+  auto sift = [&](const Jumps& jump, uint32_t first, uint32_t end) {
+    const uint16_t* const characters = alphabets.characters().data();
+    const uint16_t* const lengths = alphabets.lengths().data();
+    const auto bound = static_cast<uint32_t>(most) - jump.needed + jump.begun;
+    uint16_t longest = 0, ended = 0;
+    constexpr uint32_t kTogether = 16;
+    for (uint32_t t = first; t < end; t += kTogether) {
+      const uint32_t last = std::min(t + kTogether, end);
+      uint16_t most_here = 0, longest_here = 0;
+      for (uint32_t k = t; k < last; ++k) {
+        most_here = std::max(most_here, characters[k]);
+        longest_here = std::max(longest_here, lengths[k]);
+      }
+      if (most_here <= bound) {
+        ended = std::max(ended, most_here);
+        longest = std::max(longest, longest_here);
+        continue;
+      }
+      for (uint32_t k = t; k < last; ++k) {
+        if (characters[k] > bound) {
+          refuse(k, k + 1);
+        } else {
+          ended = std::max(ended, characters[k]);
+          longest = std::max(longest, lengths[k]);
+        }
+      }
+    }
+    if (longest == 0) return;
+    measure(jump.from.state, longest, ended - std::min<uint32_t>(ended, jump.begun),
+            jump.beyond_ascii ? kRestOfCharacter : 0);
+  };
+  // Begins to jump below node i, in a place where most characters are an X each and lead back.
+  auto jump_below = [&](uint32_t i, const Place& at) {
+    if (at.x != 0 || at.escaped || nodes_[i].end - i < kWorthJumping || !alphabets.is_whole(i)) {
+      return;
+    }
+    StatePlace& place = walker.Of(at.state);
+    walker.Need(&place);
+    const bool leads = alphabets.below(i).leads != 0;
+    if (!place.asked || (leads && !place.asked_leads)) walker.FindStays(&place, leads);
+    Alphabet stays = place.stays;
+    stays.low &= whole_.low;
+    stays.high &= whole_.high;
+    // All of them or none: what is no X leaves the loop, maybe inside a character.
+    if ((stays.leads & ~whole_.leads) != 0) stays.leads = 0;
+    const bool beyond_ascii = stays.leads != 0;
+    if (stays.AsciiSize() < kWideLoop ||
+        (!beyond_ascii && alphabets.characters(i) != nodes_[i].depth)) {
+      return;
+    }
+    std::shared_ptr<const NodeSet> leading =
+        scratch_.leaving.Of(alphabets, stays, nodes_[i].end - i);
+    const Needed* needed = leading == nullptr ? nullptr : Find({at.state, 0});
+    if (needed == nullptr || needed->rounds >= static_cast<uint64_t>(most)) return;
+    const NodeCursor cursor(*leading, nodes_, alphabets);
+    jumps.push_back({std::move(leading), cursor, i + 1, nodes_[i].end, at, needed->rounds,
+                     alphabets.characters(i) - at.rounds, beyond_ascii});
+  };
+  auto next = [&](uint32_t i) {
+    while (!jumps.empty() && i >= jumps.back().stop) {
+      Jumps& jump = jumps.back();
+      while (true) {
+        const uint32_t met = std::min(jump.cursor.Next(i), jump.end);
+        sift(jump, nodes_[i].tokens, nodes_[met].tokens);
+        i = met;
+        if (i == jump.end) break;
+        const TrieNode& node = nodes_[i];
+        if (alphabets.deepest(i) > same &&
+            !(jump.beyond_ascii && scratch_.leaving.IsBroken(alphabets, i))) {
+          jump.stop = node.end;
+          path[node.depth - 1u] = jump.from;
+          path[node.depth - 1u].rounds = alphabets.characters(i) - 1 - jump.begun;
+          return i;
+        }
+        i = node.end;
+      }
+      jumps.pop_back();
+    }
+    return i;
+  };
+  path[0] = {loose, 0, 0, terms_.term(loose).nullable};
+  jump_below(0, path[0]);
   const auto count = static_cast<uint32_t>(vocab_.node_count());
-  for (uint32_t i = 1; i < count;) {
+  for (uint32_t i = next(1); i < count; i = next(i)) {
     const TrieNode& node = nodes_[i];
     if (alphabets.deepest(i) <= same) {
       i = node.end;
@@ -541,25 +659,20 @@ std::optional<bool> CountedWalk::RunOver(TermId loose, int64_t most, uint64_t sa
     if (needed == nullptr || ended + needed->rounds >= most_need_) return std::nullopt;
     // It never gets less on the way on.
     if (ended + needed->rounds > most) {
-      over->push_back({node.tokens, nodes_[node.end].tokens});
-      limit -= std::min<size_t>(limit, over->back().last - over->back().first);
+      refuse(node.tokens, nodes_[node.end].tokens);
       // One that is refused inside may have escaped before.
-      if (from.escaped || limit == 0) return false;
+      if (from.escaped) return false;
       i = node.end;
-      continue;
-    }
-    const Term& t = terms_.term(to);
-    if (t.min_length <= static_cast<uint64_t>(most) - ended) {
-      // The shortest text, of no more X's than bytes, is one in time.
-      *reach = std::max(*reach, node.depth + t.min_length);
-      *completion = std::max(*completion, t.min_length);
     } else {
-      *reach = *completion = UINT64_MAX;
+      measure(to, node.depth, ended, 0);
+      const Place at = {to, x, ended, from.escaped || terms_.term(to).nullable};
+      path[node.depth] = at;
+      jump_below(i, at);
+      ++i;
     }
-    path.resize(node.depth);
-    path.push_back({to, x, ended, from.escaped || t.nullable});
-    ++i;
+    if (limit == 0) return false;
   }
+  if (limit == 0) return false;
   return true;
 }
 

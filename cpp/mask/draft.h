@@ -82,13 +82,26 @@ class MaskCache::Gatherer {
     reach = std::max(reach, nodes_[i].depth + rest);
     completion = std::max(completion, rest);
   }
+  void Stretch(uint32_t i, uint32_t end_node, const WalkWhole& from) {
+    const uint32_t first = nodes_[i].tokens, end = nodes_[end_node].tokens;
+    if (first == end) return;
+    AppendRun(first, end, &draft_.runs);
+    uint16_t longest = 0;
+    for (uint16_t length : alphabets_->lengths().subspan(first, end - first)) {
+      longest = std::max(longest, length);
+    }
+    reach = std::max(reach, longest + from.after);
+    completion = std::max(completion, from.after);
+  }
   // Walks what lies at and below node i, which leads to `state`; below only, where not `at_node`.
   void WalkFrom(SetTable* sets, uint32_t i, TermId state, bool at_node = true) {
     WalkFromState(
         sets, &draft_.scratch, nodes_, alphabets_, i, state,
         [this](uint32_t k, const WalkPlace& at) { Visit(k, at); },
         [this](uint32_t k, const WalkWhole& from) { Whole(k, from); },
-        [this](uint32_t k, uint64_t rest) { Inside(k, rest); }, at_node);
+        [this](uint32_t k, uint64_t rest) { Inside(k, rest); },
+        [this](uint32_t k, uint32_t end, const WalkWhole& from) { Stretch(k, end, from); },
+        at_node);
   }
 
   uint64_t reach = 0, completion = 0;  // see Level1

@@ -28,6 +28,7 @@ namespace {
 constexpr size_t kMinRunTokens = 64;  // tokens of runs that are worth a bitmap
 constexpr uint32_t kReference = 256;  // tokens below a node over which it is not spelled out
 constexpr int kWideLoop = 120;        // first bytes of a class that makes its slice worth having
+constexpr int kLoop = 8;              // bytes of a loop that may be leapt over
 constexpr size_t kTrieOverhead = 64;  // bytes that finding a residual trie again takes
 constexpr uint32_t kFewOthers = 8;    // the share of the trie's nodes that others are at most
 
@@ -87,8 +88,15 @@ template <class RootChild>
 void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
                      std::span<const TokenId> tokens, RootChild&& root_child, Draft* draft) {
   Gatherer gatherer(nodes, tokens, alphabets, draft);
-  if (LiteralRun run; alphabets != nullptr && run.Begin(terms_, state)) {
-    gatherer.WalkFrom(&sets_, 0, state, false);  // a text, whose edges need not be known
+  auto loops = [&] {
+    const Expansion& e = terms_.Expand(state);
+    int back = 0;
+    for (const ByteEdge& edge : e.bytes) back += edge.to == state ? edge.hi - edge.lo + 1 : 0;
+    return back >= kLoop && e.calls.empty();
+  };
+  // From the root on: a text, whose edges need not be known, and what may be leapt over.
+  if (LiteralRun run; alphabets != nullptr && (run.Begin(terms_, state) || loops())) {
+    gatherer.WalkFrom(&sets_, 0, state, false);
   } else {
     for (const ByteEdge& edge : terms_.Expand(state).bytes) {
       for (int b = edge.lo; b <= edge.hi; ++b) {

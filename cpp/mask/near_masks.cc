@@ -316,8 +316,10 @@ const Level1* MaskCache::FromCount(TermId state, const TermStore::Counted& count
     if (count > kMaxList) {
       result.accepted.bitmap = bitmaps_.Intern(bits);
     } else {
-      for (TokenId t = 0; t < vocab_->size(); ++t) {
-        if (TestBit(bits.data(), t)) draft->accepted.push_back(t);
+      for (size_t w = 0; w < bits.size(); ++w) {
+        for (uint32_t left = bits[w]; left != 0; left &= left - 1) {
+          draft->accepted.push_back(static_cast<TokenId>(w * 32 + std::countr_zero(left)));
+        }
       }
       result.accepted = Compact(draft->accepted, {});
     }

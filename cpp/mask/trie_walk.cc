@@ -107,6 +107,61 @@ void LookAtLooseLeads(TermStore& terms, WalkScratch* scratch, uint64_t leads, Wa
   known = {loop->looked, loop->alphabet.leads};
 }
 
+// Whether each text of bytes out of the ranges, one at least, leads from `from` to `to`, and no
+// other text anywhere.
+bool OnlyLead(SetTable& sets, SetId from, std::span<const ByteRange> ranges, SetId to) {
+  if (ranges.empty()) return from == to;
+  if (from == to) return false;
+  const StepTable& table = sets.Table(from);
+  uint16_t last = 0;
+  for (int b = 0; b < 256; ++b) {
+    const uint16_t c = table.classes->class_of[b];
+    const bool within = ranges[0].lo <= b && b <= ranges[0].hi;
+    if (within != (c != 0)) return false;
+    if (!within || c == last) continue;
+    last = c;
+    const SetId next = sets.Step(from, static_cast<uint8_t>(b));
+    if (next == SetTable::Dead() || !OnlyLead(sets, next, ranges.subspan(1), to)) return false;
+  }
+  return true;
+}
+bool OnlyLead(TermStore& terms, TermId from, std::span<const ByteRange> ranges, TermId to) {
+  if (ranges.empty()) return from == to;
+  if (from == to) return false;
+  const Expansion& e = terms.Expand(from);
+  if (!e.calls.empty() || !e.tokens.empty()) return false;
+  int next = ranges[0].lo;
+  for (const ByteEdge& edge : e.bytes) {
+    if (edge.lo != next || !OnlyLead(terms, edge.to, ranges.subspan(1), to)) return false;
+    next = edge.hi + 1;
+  }
+  return next == ranges[0].hi + 1;
+}
+
+// Calls f for the first bytes of characters that lead from `at` to itself, where nothing else
+// beyond ASCII is read; `step(byte)`: where a byte leads.
+template <class Store, class Id, class Step>
+void AddOnlyLeads(Store& store, Id at, Step&& step, Alphabet* stays) {
+  for (int b = 0x80; b < 256; ++b) {
+    if ((b < 0xC2 || b > 0xF4) && step(static_cast<uint8_t>(b)) != Id()) return;
+  }
+  Id last;
+  std::span<const ByteRange> last_after;
+  bool last_leads = false;
+  for (int b = 0xC2; b <= 0xF4; ++b) {
+    const auto byte = static_cast<uint8_t>(b);
+    const Id to = step(byte);
+    if (to == Id()) continue;
+    const auto after = BytesAfter(byte);
+    if (to != last || after.data() != last_after.data() || after.size() != last_after.size()) {
+      last_leads = OnlyLead(store, to, after, at);
+      last = to;
+      last_after = after;
+    }
+    if (last_leads) stays->AddLead(byte);
+  }
+}
+
 // The loop of `state` where it has none, but for a count, as in [a-z]{0,40}.
 WalkLoop CountedLoop(TermStore& terms, TermId state) {
   const Term& t = terms.term(state);
@@ -251,6 +306,47 @@ void StateWalker::LookAtLeads(StatePlace* at, uint64_t leads) {
   } else {
     ForLeads(leads, &at->loop, [&](uint8_t lead) { return LeadLoops(terms_, at->id, lead); });
   }
+}
+
+void SetWalker::FindStays(SetPlace* at, bool leads) {
+  const SetId id = at->id;
+  const SetBody& body = sets_.Body(id);
+  if (sets_.set(id).captures || body.captures) {  // a set for each text
+    at->asked = at->asked_leads = true;
+    return;
+  }
+  auto step = [&](uint8_t byte) { return sets_.Step(id, byte); };
+  if (!at->asked) {
+    at->asked = true;
+    if (body.items.size() == 1) {
+      AddAscii(sets_.terms(), body.items[0].term, &at->stays);
+    } else {
+      for (uint8_t b = 0; b < 0x80; ++b) {
+        if (step(b) == id) at->stays.Add(b);
+      }
+    }
+  }
+  if (!leads || at->asked_leads) return;
+  at->asked_leads = true;
+  if (at->stays.empty()) return;
+  AddOnlyLeads(sets_, id, step, &at->stays);
+}
+
+void StateWalker::FindStays(StatePlace* at, bool leads) {
+  const TermId id = at->id;
+  const Expansion& e = terms_.Expand(id);
+  if (!at->asked) {
+    at->asked = true;
+    AddAscii(terms_, id, &at->stays);
+  }
+  if (!leads || at->asked_leads) return;
+  at->asked_leads = true;
+  if (at->stays.empty()) return;
+  auto step = [&](uint8_t byte) {
+    const ByteEdge* edge = FindEdge(e.bytes, byte);
+    return edge == nullptr ? TermStore::Nothing() : edge->to;
+  };
+  AddOnlyLeads(terms_, id, step, &at->stays);
 }
 
 WalkLoop LoopOf(TermStore& terms, TermId state) {

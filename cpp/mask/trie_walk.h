@@ -8,11 +8,15 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
+#include "mask/leaving_nodes.h"
 #include "mask/regions.h"
 #include "parser/set_table.h"
 #include "vocab/trie.h"
@@ -64,10 +68,15 @@ struct WalkPlace {
   bool loops = false;       // as that of a place that leads to itself
   bool open = false;        // a state that is rather walked as a set
   bool roamed = false;      // `region` is known
+  bool asked = false;       // `stays` is known but for what is beyond ASCII
+  bool asked_leads = false;  // that, too
   uint64_t completion = 0;  // in an unknown context: the longest of the items' shortest texts
   uint64_t after = 0;       // the same after any text below, where TakesAll() has just said so
   WalkLoop loop;
   WalkLoop region;
+  // Characters by which the place leads to itself, the very same. Where it has any beyond ASCII, it
+  // reads nothing that is no UTF-8, and nothing else inside these characters.
+  Alphabet stays;
 };
 struct SetPlace : WalkPlace {
   SetId id;  // Dead() is none
@@ -128,6 +137,18 @@ struct Roaming {
   WholeFrom<Id> from;
 };
 
+// A walk from one node that leaves the place of `level` to the next, below a node that ends at
+// `end`. It is at or below the one that ends at `stop`.
+template <class Level, class Id>
+struct Leap {
+  std::shared_ptr<const NodeSet> leaving;
+  NodeCursor cursor;
+  bool beyond_ascii;  // some characters are that lead from the place to itself
+  uint32_t stop, end;
+  Level level;
+  WholeFrom<Id> from;
+};
+
 // Of states without their bounds: first bytes beyond ASCII that were looked at, and those that
 // loop.
 struct LooseLeads {
@@ -141,6 +162,9 @@ struct WalkScratch {
   std::vector<StateLevel> state_levels;
   std::vector<Roaming<SetId>> set_roaming;          // by level
   std::vector<Roaming<TermId>> state_roaming;       // likewise
+  std::vector<Leap<SetLevel, SetId>> set_leaps;
+  std::vector<Leap<StateLevel, TermId>> state_leaps;
+  LeavingNodes leaving;
   absl::flat_hash_map<uint32_t, LooseLeads> loose;  // by state
   Regions regions;
   std::vector<uint16_t> numbers;  // of tokens, see counted.cc
@@ -160,6 +184,8 @@ class SetWalker {
   static bool IsDead(SetId id) { return id == SetTable::Dead(); }
   std::vector<Level>& levels() { return scratch_.set_levels; }
   std::vector<Roaming<Id>>& roaming() { return scratch_.set_roaming; }
+  std::vector<Leap<Level, Id>>& leaps() { return scratch_.set_leaps; }
+  LeavingNodes& leaving() { return scratch_.leaving; }
   uint32_t& in_vain() { return scratch_.in_vain; }
   Place& Of(SetId id) {
     Place& at = scratch_.sets[id.value % WalkScratch::kPlaces];
@@ -178,6 +204,8 @@ class SetWalker {
   }
   // Looks at characters that begin with one of `leads`.
   void LookAtLeads(Place* at, uint64_t leads);
+  // Finds WalkPlace::stays of a place that is entered, of characters beyond ASCII where `leads`.
+  void FindStays(Place* at, bool leads);
 
   // What is asked of a place that is entered.
   void Need(Place* at) {
@@ -217,6 +245,8 @@ class SetWalker {
   }
   // Whether no byte from the last one on leads anywhere.
   static bool Exhausted(const Level&) { return false; }
+  // Begins with the bytes anew.
+  void Rewind(Level*) const {}
 
   const TermStore& terms() const { return sets_.terms(); }
   TermId StateOf(SetId id) const { return sets_.set(id).kernel[0].term; }
@@ -245,6 +275,8 @@ class StateWalker {
   static bool IsDead(TermId id) { return id == TermStore::Nothing(); }
   std::vector<Level>& levels() { return scratch_.state_levels; }
   std::vector<Roaming<Id>>& roaming() { return scratch_.state_roaming; }
+  std::vector<Leap<Level, Id>>& leaps() { return scratch_.state_leaps; }
+  LeavingNodes& leaving() { return scratch_.leaving; }
   uint32_t& in_vain() { return scratch_.in_vain; }
   Place& Of(TermId id) {
     Place& at = scratch_.states[id.value % WalkScratch::kPlaces];
@@ -261,6 +293,7 @@ class StateWalker {
     scratch_.regions.LookAtLeads(terms_, leads, region);
   }
   void LookAtLeads(Place* at, uint64_t leads);
+  void FindStays(Place* at, bool leads);
 
   void Need(Place* at) {
     if (!at->expanded) [[unlikely]]
@@ -289,6 +322,7 @@ class StateWalker {
     return level->edge->to;
   }
   static bool Exhausted(const Level& level) { return level.edge == level.edges_end; }
+  void Rewind(Level* level) const { level->edge = terms_.Expand(level->id).bytes.data(); }
 
   const TermStore& terms() const { return terms_; }
   static TermId StateOf(TermId id) { return id; }
@@ -354,13 +388,24 @@ bool TakesAll(Walker& walker, std::span<const TrieNode> nodes, const TrieAlphabe
 //   open(node, place)        after visit(), a place that is `open`: the walk goes on after the
 //   node's
 //                            subtree, which is left to the caller.
-template <class Visit, class Whole, class Inside, class Open>
+//   stretch(first, end, from)  instead of visit(), for all nodes [first, end), at each of which the
+//                            parser is in the place `from`, which does not escape, or inside a
+//                            character after which it is. Where that is NoStretch, nodes are not
+//                            passed over in this way.
+struct NoStretch {};
+template <class Visit, class Whole, class Inside, class Open, class Stretch = NoStretch>
 struct WalkCalls {
+  static constexpr bool kStretches = !std::is_same_v<Stretch, NoStretch>;
   Visit visit;
   Whole whole;
   Inside inside;
   Open open;
+  Stretch stretch = {};
 };
+template <class Visit, class Whole, class Inside, class Open>
+WalkCalls(Visit, Whole, Inside, Open) -> WalkCalls<Visit, Whole, Inside, Open>;
+template <class Visit, class Whole, class Inside, class Open, class Stretch>
+WalkCalls(Visit, Whole, Inside, Open, Stretch) -> WalkCalls<Visit, Whole, Inside, Open, Stretch>;
 
 // Walks nodes [first, end) of a preorder trie, all those below node first - 1, of depth `depth`,
 // which leads to the place `start`. A prefix that the parser refuses is skipped with all that
@@ -369,6 +414,11 @@ template <class Walker, class Calls>
 void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
               uint32_t first, uint32_t end, uint32_t depth, typename Walker::Id start,
               Calls&& calls) {
+  constexpr bool kLeaps = std::remove_cvref_t<Calls>::kStretches;
+  constexpr uint32_t kNoStop = UINT32_MAX;
+  constexpr uint32_t kWorthLeaping = 64;        // nodes below one
+  constexpr int kWideLoop = 8;                  // characters that lead back
+  constexpr uint64_t kRestOfCharacter = 3;      // bytes
   constexpr uint32_t kWorthJumping = 64;        // nodes below one
   constexpr uint32_t kWorthNoting = 32;         // likewise
   constexpr uint32_t kWorthRoamingAgain = 256;  // likewise
@@ -424,6 +474,36 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
     return TakesAll(walker, nodes, *alphabets, i, at, loops,
                     roams_above(i) != nullptr ? kWorthRoamingAgain : kWorthRoaming);
   };
+  std::vector<Leap<Level, typename Walker::Id>>& leaps = walker.leaps();
+  leaps.clear();
+  uint32_t stop = kNoStop;  // that of the last leap
+  // Begins to leap below node i, in the place `at`, where most characters lead back to it. False
+  // where that is not so.
+  [[maybe_unused]] auto leap = [&](Place& at, uint32_t i) {
+    if (alphabets == nullptr || nodes[i].end - i < kWorthLeaping || at.escaping) return false;
+    if (!at.looked) {
+      at.loop = walker.Loop(at.id, false);
+      at.loop.size = at.loop.most == 0 ? 0 : at.loop.alphabet.AsciiSize();
+      at.looked = true;
+    }
+    if (at.loop.most != UINT64_MAX || at.loop.size < kWideLoop) return false;
+    const bool leads = alphabets->below(i).leads != 0;
+    if (!at.asked || (leads && !at.asked_leads)) walker.FindStays(&at, leads);
+    if (at.stays.AsciiSize() < kWideLoop || !alphabets->is_whole(i)) return false;
+    const bool beyond_ascii = at.stays.leads != 0;
+    if (!beyond_ascii && alphabets->characters(i) != nodes[i].depth) return false;
+    std::shared_ptr<const NodeSet> leaving =
+        walker.leaving().Of(*alphabets, at.stays, nodes[i].end - i);
+    if (leaving == nullptr) return false;
+    Leap<Level, typename Walker::Id> begun = {
+        leaving, NodeCursor(*leaving, nodes, *alphabets), beyond_ascii, i + 1, nodes[i].end};
+    Walker::Enter(&at, nodes[i].end, &begun.level);
+    // A token may end inside a character.
+    begun.from = {{at.completion + (beyond_ascii ? kRestOfCharacter : 0)}, at.id};
+    leaps.push_back(std::move(begun));
+    stop = i + 1;
+    return true;
+  };
   // Goes on below node i, in the place `at`; the node to go on with.
   auto enter = [&](Place& at, uint32_t i) {
     walker.Need(&at);
@@ -432,6 +512,9 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
     if (at.open) [[unlikely]] {
       calls.open(i, at);
       return nodes[i].end;
+    }
+    if constexpr (kLeaps) {
+      if (leap(at, i)) return i + 1;
     }
     Level& level = level_at(i);
     Walker::Enter(&at, nodes[i].end, &level);
@@ -525,36 +608,73 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
     }
     return enter(walker.Of(id), i);
   };
+  // Goes on with the last leap from node i on, up to a node where `to` is another place and not
+  // dead; or else to the leap's end, with `to` dead. The node to go on with.
+  [[maybe_unused]] auto leap_on = [&](auto i, typename Walker::Id* to) -> uint32_t {
+    Leap<Level, typename Walker::Id>& leap = leaps.back();
+    while (true) {
+      const uint32_t next = std::min(leap.cursor.Next(i), leap.end);
+      if (i < next) calls.stretch(i, next, leap.from);
+      if (next == leap.end) break;
+      i = nodes[next].end;
+      // A broken character leads nowhere from inside one that leads back.
+      if (leap.beyond_ascii && walker.leaving().IsBroken(*alphabets, next)) {
+        continue;
+      }
+      walker.Rewind(&leap.level);
+      *to = walker.Step(&leap.level, nodes[next].byte);
+      if (Walker::IsDead(*to)) continue;
+      leap.stop = stop = i;
+      const size_t above = nodes[next].depth - depth - 1u;
+      if (above >= levels.size()) levels.resize(above + 16);
+      levels[above].roams = 0;
+      return next;
+    }
+    *to = {};
+    const uint32_t after = leap.end;
+    leaps.pop_back();
+    stop = leaps.empty() ? kNoStop : leaps.back().stop;
+    return after;
+  };
   if (first >= end) return;
   for (uint32_t i = descend(first - 1, start); i < end;) {
-    Level& from = levels[nodes[i].depth - depth - 1];
-    if (from.children != nullptr) {
-      i = Walker::NextChild(&from);
-      if (i == 0) {
-        i = from.end;
+    typename Walker::Id to;
+    bool loops = false;
+    if (kLeaps && i == stop) [[unlikely]] {
+      if constexpr (kLeaps) i = leap_on(i, &to);
+      if (Walker::IsDead(to)) continue;
+    } else {
+      Level& from = levels[nodes[i].depth - depth - 1];
+      if (from.children != nullptr) {
+        i = Walker::NextChild(&from);
+        if (i == 0) {
+          i = from.end;
+          continue;
+        }
+      }
+      const TrieNode& node = nodes[i];
+      if (from.roams != 0) {
+        if (auto* above = roams_above(i); above != nullptr && taken(i, above)) {
+          calls.whole(i, above->from);
+          i = node.end;
+          continue;
+        }
+      }
+      to = walker.Step(&from, node.byte);
+      if (Walker::IsDead(to)) {
+        i = Walker::Exhausted(from) ? from.end : node.end;
         continue;
       }
+      loops = to == from.id;
     }
     const TrieNode& node = nodes[i];
-    if (from.roams != 0) {
-      if (auto* above = roams_above(i); above != nullptr && taken(i, above)) {
-        calls.whole(i, above->from);
-        i = node.end;
-        continue;
-      }
-    }
-    const auto to = walker.Step(&from, node.byte);
-    if (Walker::IsDead(to)) {
-      i = Walker::Exhausted(from) ? from.end : node.end;
-      continue;
-    }
     Place& at = walker.Of(to);
     if (node.leaf) {
       calls.visit(i, at);
       ++i;
       continue;
     }
-    if (alphabets != nullptr && takes_all(i, &at, to == from.id)) {
+    if (alphabets != nullptr && takes_all(i, &at, loops)) {
       calls.whole(i, WholeFrom<typename Walker::Id>{{at.after}, at.id});
       i = node.end;
       continue;
@@ -567,10 +687,11 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
 // What lies below node i of a trie, which leads to `state`, and, where `at_node`, at it, in an
 // unknown context: by states while these are simple, and by sets below where they are not. Calls as
 // WalkCalls has them.
-template <class Visit, class Whole, class Inside>
+template <class Visit, class Whole, class Inside, class Stretch>
 void WalkFromState(SetTable* sets, WalkScratch* scratch, std::span<const TrieNode> nodes,
                    const TrieAlphabets* alphabets, uint32_t i, TermId state, const Visit& visit,
-                   const Whole& whole, const Inside& inside, bool at_node = true) {
+                   const Whole& whole, const Inside& inside, const Stretch& stretch,
+                   bool at_node = true) {
   auto as_set = [&](uint32_t k, const StatePlace& at) {
     if (at.as_set == SetTable::Dead()) at.as_set = sets->InUnknownContext(at.id);
     SetWalker by_sets(sets, scratch);
@@ -579,7 +700,7 @@ void WalkFromState(SetTable* sets, WalkScratch* scratch, std::span<const TrieNod
       set.roamed = true;
     }
     WalkTrie(by_sets, nodes, alphabets, k + 1, nodes[k].end, nodes[k].depth, at.as_set,
-             WalkCalls{visit, whole, inside, [](uint32_t, const SetPlace&) {}});
+             WalkCalls{visit, whole, inside, [](uint32_t, const SetPlace&) {}, stretch});
   };
   StateWalker walker(&sets->terms(), scratch);
   if (at_node) {
@@ -591,7 +712,7 @@ void WalkFromState(SetTable* sets, WalkScratch* scratch, std::span<const TrieNod
     visit(i, at);
   }
   WalkTrie(walker, nodes, alphabets, i + 1, nodes[i].end, nodes[i].depth, state,
-           WalkCalls{visit, whole, inside, as_set});
+           WalkCalls{visit, whole, inside, as_set, stretch});
 }
 
 }  // namespace grammask::internal

@@ -232,6 +232,22 @@ TrieAlphabets::TrieAlphabets(std::span<const TrieNode> nodes) {
       Places(nodes, &lengths_, &characters_, &node_characters_, &longest);
   List(places);
   const size_t size = places.size();
+  whole_.resize(size / 64 + 1);
+  for (size_t i = 0; i < size; i += 64) {
+    uint64_t bits = 0;
+    for (size_t k = 0; k < std::min<size_t>(64, size - i); ++k) {
+      bits |= uint64_t{(places[i + k] & kEndsBetween) != 0} << k;
+    }
+    whole_[i / 64] = bits;
+  }
+  for (uint32_t i = 1; i < size;) {
+    if (nodes[i].byte < 0x80) {
+      ++i;
+      continue;
+    }
+    if ((places[i] & kNoUtf8) == 0) first_leads_.push_back(i);
+    i = nodes[i].end;
+  }
   Numbers numbers(size, &alphabets_);
   const uint16_t leaves[2] = {numbers.Of({.other = true}), numbers.Of({})};
   id_.resize(size + 1);

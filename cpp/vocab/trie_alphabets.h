@@ -45,6 +45,7 @@ class TrieAlphabets {
   // `nodes` as in Vocab::nodes(), the sentinel included. Time: linear.
   explicit TrieAlphabets(std::span<const TrieNode> nodes);
 
+  size_t node_count() const { return id_.empty() ? 0 : id_.size() - 1; }  // without the sentinel
   // Of the bytes below `node`, its own not among them.
   const Alphabet& below(uint32_t node) const { return alphabets_[id_[node]]; }
   // The greatest length of a text below `node`, counted from the root.
@@ -63,6 +64,16 @@ class TrieAlphabets {
   // The nodes whose text is no UTF-8 and their parents' is, the last character maybe cut off. What
   // is below these is in no list, and neither are the other bytes of characters.
   std::span<const uint32_t> broken() const { return adding(kNoLead); }
+  // Of the nodes that add a first byte of a character beyond ASCII, those with ASCII alone before
+  // it: ascending.
+  std::span<const uint32_t> first_leads() const { return first_leads_; }
+  // Whether the text of a node is UTF-8, and does not end inside a character.
+  bool is_whole(uint32_t node) const { return (whole_[node / 64] >> (node % 64) & 1) != 0; }
+  // Has the processor fetch what is known of a node.
+  void Prefetch(uint32_t node) const {
+    __builtin_prefetch(&id_[node]);
+    __builtin_prefetch(&deepest_[node]);
+  }
   // The children of a node that has many, by their bytes (0: none); null for others.
   const uint32_t* children(uint32_t node) const {
     const auto it = wide_.find(node);
@@ -74,8 +85,10 @@ class TrieAlphabets {
            (id_.capacity() + deepest_.capacity() + lengths_.capacity() + characters_.capacity() +
             node_characters_.capacity()) *
                2 +
-           (children_.capacity() + adding_.capacity() + first_adding_.capacity()) * 4 +
-           wide_.capacity() * 12;
+           (children_.capacity() + adding_.capacity() + first_adding_.capacity() +
+            first_leads_.capacity()) *
+               4 +
+           whole_.capacity() * 8 + wide_.capacity() * 12;
   }
 
  private:
@@ -91,6 +104,8 @@ class TrieAlphabets {
   std::vector<uint16_t> node_characters_;
   std::vector<uint32_t> adding_;        // nodes by byte
   std::vector<uint32_t> first_adding_;  // by byte: where its nodes begin, or would
+  std::vector<uint32_t> first_leads_;
+  std::vector<uint64_t> whole_;  // a bit for each node
   std::vector<uint32_t> children_;
   absl::flat_hash_map<uint32_t, uint32_t> wide_;  // indexes of children_
 };
@@ -102,6 +117,7 @@ class NodeSet {
   void Add(std::span<const uint32_t> nodes) {
     for (uint32_t i : nodes) words_[i / 64] |= uint64_t{1} << (i % 64);
   }
+  bool Has(uint32_t node) const { return (words_[node / 64] >> (node % 64) & 1) != 0; }
   // The first one from `from` on; the number of nodes where there is none.
   uint32_t Next(uint32_t from) const {
     if (from >= count_) return static_cast<uint32_t>(count_);
@@ -117,6 +133,35 @@ class NodeSet {
  private:
   size_t count_;
   std::vector<uint64_t> words_;
+};
+
+// Goes through a set of nodes, and has the processor fetch those that come next: they lie all over,
+// and each would be waited for.
+class NodeCursor {
+ public:
+  NodeCursor(const NodeSet& set, std::span<const TrieNode> nodes, const TrieAlphabets& alphabets)
+      : set_(&set), nodes_(nodes.data()), alphabets_(&alphabets), count_(nodes.size() - 1) {}
+  // NodeSet::Next.
+  uint32_t Next(uint32_t from) {
+    const uint32_t next = set_->Next(from);
+    if (ahead_ < next) ahead_ = next;
+    for (int k = 0; k < 2 && ahead_ < next + kAhead; ++k) {
+      ahead_ = set_->Next(ahead_ + 1);
+      if (ahead_ >= count_) break;
+      __builtin_prefetch(&nodes_[ahead_]);
+      alphabets_->Prefetch(ahead_);
+    }
+    return next;
+  }
+
+ private:
+  static constexpr uint32_t kAhead = 512;  // nodes
+
+  const NodeSet* set_;
+  const TrieNode* nodes_;
+  const TrieAlphabets* alphabets_;
+  size_t count_;
+  uint32_t ahead_ = 0;
 };
 
 }  // namespace grammask::internal

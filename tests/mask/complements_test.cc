@@ -41,6 +41,10 @@ std::vector<std::string> Tokens() {
                      "0123456789abcdef",
                      "0123456789abcdef0123456789abcdef0123456789",
                      "--------",
+                     "-10x",
+                     "0101xy",
+                     "0-1-01zz",
+                     "1--0 ",
                      "\\ud83d\\ude42",
                      "\\ud83d",
                      "\x80",
@@ -77,6 +81,16 @@ constexpr Make kIncluded[] = {
     // Characters, and what begins as one does.
     [](Maker m) { return m.b.Star(m.b.Choice({m.Any(), m.b.Bytes("\xC3\x61")})); },
     [](Maker m) { return m.b.Sequence({m.Any(), m.b.Optional(m.b.Bytes("\xC3"))}); },
+    // Only some of the characters of which one is wanted complete a text that has gone on so far.
+    [](Maker m) {
+      return m.b.Sequence(
+          {m.b.Repeat(m.Of({{'0', '9'}, {'-', '-'}}), 0, 6),
+           m.b.Choice({m.Text(" "), m.b.Sequence({m.b.Repeat(m.Of({{'x', 'z'}}), 1, kUnbounded),
+                                                  m.Of({{'a', 'b'}})})})});
+    },
+    [](Maker m) {
+      return m.b.Sequence({m.Any(), m.b.Repeat(m.Of({{'a', 'd'}, {'x', 'x'}}), 2, 2)});
+    },
 };
 
 constexpr Make kExcluded[] = {
@@ -104,6 +118,13 @@ constexpr Make kExcluded[] = {
       return m.b.Repeat(m.Of(CodePointSet::All().Minus({{0xE9, 0xE9}, {'d', 'd'}})), 0, 40);
     },
     [](Maker m) { return m.b.Star(m.b.Choice({m.Of({{'a', 'c'}}), m.Text("d"), m.Text("da")})); },
+    // One of some characters is wanted.
+    [](Maker m) { return m.b.Sequence({m.Any(), m.Of({{'a', 'd'}}), m.Any()}); },
+    [](Maker m) { return m.b.Sequence({m.Any(), m.Of({{'a', 'z'}, {'0', '9'}}), m.Any()}); },
+    [](Maker m) {
+      return m.b.Sequence({m.Any(), m.Of({{'a', 'b'}}), m.Of({{'c', 'c'}, {'x', 'x'}}), m.Any()});
+    },
+    [](Maker m) { return m.b.Choice({m.With("ab"), m.With("x"), m.With("y1")}); },
 };
 
 constexpr Make kRests[] = {
@@ -144,6 +165,11 @@ TEST(Complements, AnyPatternWithoutAnyOther) {
     MaskWorld world(vocab);
     for (size_t r = 0; r < std::size(kRests); ++r) {
       for (size_t i = 0; i < std::size(kIncluded); ++i) {
+        // The masks without exclusions, from which the others are then taken whatever they are.
+        CheckAll(&world, "included " + std::to_string(i), [&](GrammarBuilder& b) {
+          Maker made{b, json};
+          return b.Sequence({kIncluded[i](made), kRests[r](made)});
+        });
         for (size_t e = 0; e < std::size(kExcluded); ++e) {
           const std::string what = std::string(json ? "json" : "raw") + " included " +
                                    std::to_string(i) + " excluded " + std::to_string(e) + " rest " +
