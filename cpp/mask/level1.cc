@@ -248,6 +248,7 @@ std::vector<uint32_t> MaskCache::BitsOf(const TokenMask& mask) const {
 void MaskCache::AddEscapes(Draft* draft, Level1* out) {
   const auto nodes = vocab_->nodes();
   const auto tokens = vocab_->trie_tokens();
+  const auto lengths = vocab_->alphabets().lengths();
   const uint32_t* const bitmap = out->accepted.bitmap;
   std::vector<uint32_t>& listed = draft->listed;  // what the bitmap lacks
   listed.resize(words_);
@@ -275,9 +276,10 @@ void MaskCache::AddEscapes(Draft* draft, Level1* out) {
     if (left_over.size() < count + (to - from)) {
       left_over.resize(2 * left_over.size() + (to - from));
     }
-    ForEachBelow(nodes, tokens, i, [&, entries = left_over.data()](TokenId token, size_t bytes) {
-      add(entries, Residual::Entry(token, bytes));
-    });
+    uint64_t* const entries = left_over.data();
+    for (uint32_t t = from; t < to; ++t) {
+      add(entries, Residual::Entry(tokens[t], size_t{lengths[t]} - nodes[i].depth));
+    }
   }
   left_over.resize(count);
   for (TokenId t : draft->accepted) ClearBit(listed.data(), t);

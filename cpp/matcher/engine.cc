@@ -53,7 +53,7 @@ EngineHub::EngineHub(std::shared_ptr<const Vocab> vocab, const Limits& limits)
   // for it, and only the vocabulary's first compiler makes it.
   slices_.store()->MakeJsonStrings(*vocab_);
   // Nor for the memory of tables: what a generation has of them when it ends, with some to grow.
-  ReserveTables(limits.arena_bytes / 4 * 3);
+  ReserveTables(limits.arena_bytes / 16 * 9);
 }
 
 // Not make_shared: grammars hold weak pointers, which would keep the memory of the object.
