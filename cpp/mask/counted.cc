@@ -553,36 +553,27 @@ std::optional<bool> CountedWalk::RunOver(TermId loose, int64_t most, uint64_t sa
     AppendRun(first, end, over);
     limit -= std::min<size_t>(limit, end - first);
   };
-  // Of the tokens of some nodes, which are of X's of a character each: those that go over.
-  auto sift = [&](const Jumps& jump, uint32_t first, uint32_t end) {
-    const uint16_t* const characters = alphabets.characters().data();
-    const uint16_t* const lengths = alphabets.lengths().data();
-    const auto bound = static_cast<uint32_t>(most) - jump.needed + jump.begun;
-    uint16_t longest = 0, ended = 0;
-    constexpr uint32_t kTogether = 16;
-    for (uint32_t t = first; t < end; t += kTogether) {
-      const uint32_t last = std::min(t + kTogether, end);
-      uint16_t most_here = 0, longest_here = 0;
-      for (uint32_t k = t; k < last; ++k) {
-        most_here = std::max(most_here, characters[k]);
-        longest_here = std::max(longest_here, lengths[k]);
-      }
-      if (most_here <= bound) {
-        ended = std::max(ended, most_here);
-        longest = std::max(longest, longest_here);
-        continue;
-      }
-      for (uint32_t k = t; k < last; ++k) {
-        if (characters[k] > bound) {
-          refuse(k, k + 1);
-        } else {
-          ended = std::max(ended, characters[k]);
-          longest = std::max(longest, lengths[k]);
-        }
+  // Of the tokens of nodes [i, end), which are of X's of a character each: those that go over.
+  auto sift = [&](const Jumps& jump, uint32_t i, uint32_t end) {
+    const uint32_t bound = static_cast<uint32_t>(most) - jump.needed + jump.begun;
+    uint32_t longest = 0, characters = 0;
+    while (i < end) {
+      const TrieNode& node = nodes_[i];
+      const uint32_t begun = alphabets.characters(i);
+      if (alphabets.deepest(i) <= same) {
+        i = std::min(node.end, end);
+      } else if (begun > bound) {
+        const uint32_t next = std::min(node.end, end);
+        refuse(node.tokens, nodes_[next].tokens);
+        i = next;
+      } else {
+        longest = std::max<uint32_t>(longest, node.depth);
+        characters = std::max(characters, begun);
+        ++i;
       }
     }
     if (longest == 0) return;
-    measure(jump.from.state, longest, ended - std::min<uint32_t>(ended, jump.begun),
+    measure(jump.from.state, longest, characters - jump.begun,
             jump.beyond_ascii ? kRestOfCharacter : 0);
   };
   // Begins to jump below node i, in a place where most characters are an X each and lead back.
@@ -617,7 +608,7 @@ std::optional<bool> CountedWalk::RunOver(TermId loose, int64_t most, uint64_t sa
       Jumps& jump = jumps.back();
       while (true) {
         const uint32_t met = std::min(jump.cursor.Next(i), jump.end);
-        sift(jump, nodes_[i].tokens, nodes_[met].tokens);
+        sift(jump, i, met);
         i = met;
         if (i == jump.end) break;
         const TrieNode& node = nodes_[i];

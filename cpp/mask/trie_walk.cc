@@ -319,7 +319,8 @@ void SetWalker::FindStays(SetPlace* at, bool leads) {
   if (!at->asked) {
     at->asked = true;
     if (body.items.size() == 1) {
-      AddAscii(sets_.terms(), body.items[0].term, &at->stays);
+      at->stays.low = at->loop.alphabet.low;
+      at->stays.high = at->loop.alphabet.high;
     } else {
       for (uint8_t b = 0; b < 0x80; ++b) {
         if (step(b) == id) at->stays.Add(b);
