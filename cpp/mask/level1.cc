@@ -45,7 +45,10 @@ MaskCache::MaskCache(std::shared_ptr<const Vocab> vocab, SetTable* sets,
       terms_(sets->terms()),
       words_((static_cast<size_t>(vocab_->size()) + 31) / 32),
       bitmaps_(words_, vocab_->trie_tokens()),
-      slice_store_(std::move(slices)) {}
+      slice_store_(std::move(slices)) {
+  // To make a draft takes as long as many a mask: none waits for the first one.
+  drafts_.slots[0] = new Draft;
+}
 
 const Level1& MaskCache::OfState(TermId state) {
   std::atomic<const void*>& slot = terms_.attachment(state);

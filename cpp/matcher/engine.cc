@@ -13,6 +13,7 @@
 
 #include "automaton/build.h"
 #include "base/huge_pages.h"
+#include "base/own_code.h"
 #include "matcher/saved_grammar.h"
 
 namespace grammask::internal {
@@ -54,6 +55,7 @@ EngineHub::EngineHub(std::shared_ptr<const Vocab> vocab, const Limits& limits)
   slices_.store()->MakeJsonStrings(*vocab_);
   // Nor for the memory of tables: what a generation has of them when it ends, with some to grow.
   ReserveTables(limits.arena_bytes / 16 * 9);
+  MapOwnCode();
 }
 
 // Not make_shared: grammars hold weak pointers, which would keep the memory of the object.
