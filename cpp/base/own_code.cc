@@ -48,9 +48,7 @@ int MapCodeOf(dl_phdr_info* object, size_t, void* here) {
 
 void MapOwnCode() {
   static std::once_flag once;
-  std::call_once(once, [] {
-    dl_iterate_phdr(&MapCodeOf, reinterpret_cast<void*>(&MapCodeOf));
-  });
+  std::call_once(once, [] { dl_iterate_phdr(&MapCodeOf, reinterpret_cast<void*>(&MapCodeOf)); });
 }
 #else
 void MapOwnCode() {}

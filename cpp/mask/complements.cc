@@ -3,16 +3,17 @@
 // Of a key that must not contain "github" nearly all tokens are as those of any key. What is
 // refused shows where both states are walked in step, as pairs: `(X* & !P) r` and `X* r` differ
 // where the first is dead and the second is not. Few places of the trie need a look. P wants
-// certain characters, as all of g, i, t, h, u, b, or so many bytes. Where there are not those below
-// a node, no text below can be one of P's; nor is it one, followed by what the wider state then
-// needs to be complete, unless that has such characters itself. So nothing is refused there.
+// certain characters, as all of g, i, t, h, u, b, or one of some, or so many bytes
+// (wanted_bytes.h). Where there are not those below a node, no text below can be one of P's; nor is
+// it one, followed by what the wider state then needs to be complete, unless that has such
+// characters itself. So nothing is refused there.
 //
 // A backslash may begin another spelling of a wanted character: where there is one below, only the
 // length counts.
 //
 // Most pairs lead back to themselves by all characters but a few, the letters with which P begins
-// or ends. A walk that has become long goes from one node with such a letter to the next
-// (TrieAlphabets::adding): what lies between need not be looked at.
+// or ends. A walk goes from one node with such a letter to the next (leaving_nodes.h): what lies
+// between need not be looked at.
 //
 // Cost: some 10 ns a node walked, and a walk is of the nodes of one letter for P that wants one;
 // a state of the two for each way in which P may have begun. Tests: tests/mask/complements_test.cc,
@@ -27,9 +28,9 @@
 #include <tuple>
 #include <utility>
 
-#include "base/utf8.h"
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
+#include "mask/wanted_bytes.h"
 
 namespace grammask::internal {
 namespace {
@@ -39,292 +40,7 @@ constexpr uint32_t kMostIdle = 4000;      // nodes
 constexpr size_t kMostStates = 64;        // of a class of characters
 constexpr uint64_t kShort = 8;            // bytes of a text that many tokens may be
 constexpr uint32_t kWorthJumping = 64;    // nodes below one
-constexpr size_t kMostWanted = 2;         // sets of bytes of which one is wanted
-constexpr int kMostParts = 512;           // of a term that are looked at
-constexpr int kMostDepth = 24;            // of these
 constexpr uint64_t kRestOfCharacter = 3;  // bytes
-constexpr uint64_t kLongestEscape = 12;   // bytes
-constexpr uint64_t kFar = uint64_t{1} << 32;  // a length that nothing comes near
-
-struct AsciiSet {
-  uint64_t low = 0, high = 0;
-  static AsciiSet All() { return {~uint64_t{0}, ~uint64_t{0}}; }
-  void Add(uint8_t b) { (b < 64 ? low : high) |= uint64_t{1} << (b & 63); }
-  AsciiSet& operator|=(const AsciiSet& o) {
-    low |= o.low;
-    high |= o.high;
-    return *this;
-  }
-  AsciiSet& operator&=(const AsciiSet& o) {
-    low &= o.low;
-    high &= o.high;
-    return *this;
-  }
-  bool empty() const { return (low | high) == 0; }
-  int size() const { return std::popcount(low) + std::popcount(high); }
-  void Remove(const AsciiSet& o) {
-    low &= ~o.low;
-    high &= ~o.high;
-  }
-  bool Meets(const Alphabet& a) const { return ((low & a.low) | (high & a.high)) != 0; }
-  bool HasOutside(const Alphabet& a) const { return ((low & ~a.low) | (high & ~a.high)) != 0; }
-};
-
-// Whether a literal has to be written with a backslash.
-bool WantsBackslash(const Term& t) {
-  return std::ranges::any_of(t.text(), [&](char c) {
-    const auto b = static_cast<uint8_t>(c);
-    return b == '\\' || (t.kind == TermKind::kJsonText && (b < 0x20 || b == '"'));
-  });
-}
-
-// ASCII bytes that texts have in them, but for texts with a backslash: all of these, and one at
-// least of each of those.
-struct WantedBytes {
-  AsciiSet all;
-  absl::InlinedVector<AsciiSet, 2> one_of;
-  bool only_backslash = false;  // all texts have one
-
-  static WantedBytes OnlyBackslash() { return {AsciiSet::All(), {}, true}; }
-  void AddOneOf(const AsciiSet& set) {
-    if (one_of.size() < kMostWanted) one_of.push_back(set);
-  }
-  // What is wanted of a text followed by another.
-  void Join(const WantedBytes& o) {
-    if (only_backslash || o.only_backslash) {
-      *this = OnlyBackslash();
-      return;
-    }
-    all |= o.all;
-    for (const AsciiSet& set : o.one_of) AddOneOf(set);
-  }
-  // How many bytes another text does without, so as not to be one of these, at the most.
-  int most() const {
-    int most = 1;
-    for (const AsciiSet& set : one_of) most = std::max(most, set.size());
-    return most;
-  }
-  // Whether a text of no other bytes is none of these.
-  bool Lacks(const Alphabet& a) const {
-    return all.HasOutside(a) ||
-           std::ranges::any_of(one_of, [&](const AsciiSet& set) { return !set.Meets(a); });
-  }
-};
-
-// What texts of `id` have in them; some of it where the term is large.
-WantedBytes Wanted(const TermStore& terms, TermId id, int depth, int* parts) {
-  WantedBytes wanted;
-  while (depth <= kMostDepth && --*parts > 0) {
-    const Term& t = terms.term(id);
-    switch (t.kind) {
-      case TermKind::kSequence:
-        wanted.Join(Wanted(terms, t.children()[0], depth + 1, parts));
-        id = t.children()[1];
-        continue;
-      case TermKind::kBytes:
-      case TermKind::kJsonText:
-        if (WantsBackslash(t)) return WantedBytes::OnlyBackslash();
-        for (char c : t.text()) {
-          if (static_cast<uint8_t>(c) < 0x80) wanted.all.Add(static_cast<uint8_t>(c));
-        }
-        return wanted;
-      case TermKind::kByteClass: {
-        const ByteSet& bytes = terms.byte_class(t.a);
-        if (bytes == ByteSet::Of('\\')) return WantedBytes::OnlyBackslash();
-        AsciiSet ascii;
-        bool beyond = false;
-        bytes.ForEachRange([&](uint8_t lo, uint8_t hi) {
-          for (int b = lo; b <= hi && b < 0x80; ++b) ascii.Add(static_cast<uint8_t>(b));
-          beyond |= hi >= 0x80;
-        });
-        if (beyond) return wanted;
-        if (bytes.size() == 1) {
-          wanted.all |= ascii;
-        } else {
-          wanted.AddOneOf(ascii);
-        }
-        return wanted;
-      }
-      case TermKind::kChoice: {
-        AsciiSet common = AsciiSet::All(), some;
-        bool each = true;  // of the alternatives is known to want some of `some`
-        bool backslash = true;
-        for (TermId c : t.children()) {
-          const WantedBytes one = Wanted(terms, c, depth + 1, parts);
-          if (one.only_backslash) continue;
-          backslash = false;
-          common &= one.all;
-          if (!one.all.empty()) {
-            some |= one.all;
-          } else if (!one.one_of.empty()) {
-            some |= one.one_of[0];
-          } else {
-            each = false;
-          }
-        }
-        if (backslash) return WantedBytes::OnlyBackslash();
-        wanted.all |= common;
-        if (each && common.empty()) wanted.AddOneOf(some);
-        return wanted;
-      }
-      case TermKind::kAnd:
-        for (TermId c : t.children()) wanted.Join(Wanted(terms, c, depth + 1, parts));
-        return wanted;
-      case TermKind::kRepeat:
-        if (t.a == 0) return wanted;
-        id = t.children()[0];
-        ++depth;
-        continue;
-      default:
-        return wanted;
-    }
-  }
-  return wanted;
-}
-
-// Removes from `bytes`, ASCII ones, those that texts of `id` may have in them.
-void RemoveRead(const TermStore& terms, TermId id, int depth, int* parts, AsciiSet* bytes) {
-  auto remove = [&](int lo, int hi) {
-    for (int b = lo; b <= std::min(hi, 0x7F); ++b) {
-      (b < 64 ? bytes->low : bytes->high) &= ~(uint64_t{1} << (b & 63));
-    }
-  };
-  while (depth <= kMostDepth && --*parts > 0) {
-    const Term& t = terms.term(id);
-    switch (t.kind) {
-      case TermKind::kEmpty:
-        return;
-      case TermKind::kJsonText:
-        for (char c : std::string_view("\\u0123456789abcdefABCDEFnrt/\"")) remove(c, c);
-        [[fallthrough]];
-      case TermKind::kBytes:
-        for (char c : t.text()) remove(static_cast<uint8_t>(c), static_cast<uint8_t>(c));
-        return;
-      case TermKind::kByteClass:
-        terms.byte_class(t.a).ForEachRange(remove);
-        return;
-      case TermKind::kSequence:
-      case TermKind::kChoice:
-        for (TermId c : t.children().first(t.children().size() - 1)) {
-          RemoveRead(terms, c, depth + 1, parts, bytes);
-        }
-        id = t.children().back();
-        continue;
-      case TermKind::kRepeat:
-        id = t.children()[0];
-        ++depth;
-        continue;
-      default:
-        *bytes = {};
-        return;
-    }
-  }
-  *bytes = {};
-}
-
-// What completes a text that was begun.
-struct Completion {
-  AsciiSet bytes;       // ASCII that it may have to have in it
-  uint64_t length = 0;  // the most that it takes
-};
-
-// The greatest length of a text; kFar where that is not seen at once.
-uint64_t Longest(const TermStore& terms, TermId id, int depth, int* parts) {
-  if (depth > kMostDepth || --*parts <= 0) return kFar;
-  const Term& t = terms.term(id);
-  uint64_t longest = 0;
-  switch (t.kind) {
-    case TermKind::kEmpty:
-      return 0;
-    case TermKind::kBytes:
-      return t.text().size();
-    case TermKind::kByteClass:
-      return 1;
-    case TermKind::kSequence:
-      for (TermId c : t.children()) longest += Longest(terms, c, depth + 1, parts);
-      return std::min(longest, kFar);
-    case TermKind::kChoice:
-      for (TermId c : t.children())
-        longest = std::max(longest, Longest(terms, c, depth + 1, parts));
-      return longest;
-    default:
-      return kFar;
-  }
-}
-
-bool BeginsWithBackslash(const TermStore& terms, TermId id) {
-  const Term& t = terms.term(id);
-  const Term& head = t.kind == TermKind::kSequence ? terms.term(t.children()[0]) : t;
-  return head.kind == TermKind::kBytes && head.text()[0] == '\\';
-}
-
-// Of a prefix of a text of `id` without a backslash: some text that completes it, of which each
-// byte is one of the completion's or may be another than any `avoided` ones. Of any prefix: one of
-// that length. False where the term is not so simple.
-bool Complete(const TermStore& terms, TermId id, int avoided, int depth, int* parts,
-              Completion* out) {
-  while (depth <= kMostDepth && --*parts > 0) {
-    const Term& t = terms.term(id);
-    switch (t.kind) {
-      case TermKind::kEmpty:
-      case TermKind::kAll:
-        return true;
-      case TermKind::kBytes:
-      case TermKind::kJsonText:
-        if (WantsBackslash(t)) return false;
-        for (char c : t.text()) {
-          if (static_cast<uint8_t>(c) < 0x80) out->bytes.Add(static_cast<uint8_t>(c));
-        }
-        // Of a JSON text the character that was begun may have any spelling.
-        out->length += t.text().size() + (t.kind == TermKind::kJsonText ? kLongestEscape : 0);
-        return true;
-      case TermKind::kByteClass: {
-        const ByteSet& bytes = terms.byte_class(t.a);
-        if (bytes.size() - (bytes.Has('\\') ? 1 : 0) <= avoided) {
-          if (bytes.Has('\\')) return false;
-          bytes.ForEachRange([&](uint8_t lo, uint8_t hi) {
-            for (int b = lo; b <= hi && b < 0x80; ++b) out->bytes.Add(static_cast<uint8_t>(b));
-          });
-        }
-        ++out->length;
-        return true;
-      }
-      case TermKind::kSequence:
-        if (!Complete(terms, t.children()[0], avoided, depth + 1, parts, out)) return false;
-        id = t.children()[1];
-        continue;
-      case TermKind::kChoice: {
-        uint64_t longest = 0;
-        bool any = false;
-        for (TermId c : t.children()) {
-          if (BeginsWithBackslash(terms, c)) {
-            longest = std::max(longest, Longest(terms, c, depth + 1, parts));
-            continue;
-          }
-          Completion one;
-          if (!Complete(terms, c, avoided, depth + 1, parts, &one)) return false;
-          any = true;
-          out->bytes |= one.bytes;
-          longest = std::max(longest, one.length);
-        }
-        if (!any) return false;
-        out->length = std::min(out->length + longest, kFar);
-        return true;
-      }
-      case TermKind::kRepeat: {
-        Completion one;
-        if (!Complete(terms, t.children()[0], avoided, depth + 1, parts, &one)) return false;
-        out->bytes |= one.bytes;
-        const auto rounds = static_cast<uint64_t>(std::max<int64_t>(t.a, 1));
-        out->length += one.length > kFar / rounds ? kFar : one.length * rounds;
-        return true;
-      }
-      default:
-        return false;
-    }
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -382,29 +98,20 @@ class MaskCache::ComplementWalk {
   void FindStays(uint16_t number);
   std::shared_ptr<const NodeSet> LeavingBelow(uint16_t number, uint32_t i);
   void Look(Pair* pair, ByteSet* inside);
-  // Complete(), RemoveRead() of all, and Wanted(), once each.
+  // Complete(), NotRead() and Wanted(), once each.
   const std::pair<bool, Completion>& CompletionOf(TermId included, int avoided) {
     const auto [it, added] = completions_.try_emplace({included.value, avoided});
-    if (added) {
-      int parts = kMostParts;
-      it->second.first = Complete(terms_, included, avoided, 0, &parts, &it->second.second);
-    }
+    if (added) it->second.first = Complete(terms_, included, avoided, &it->second.second);
     return it->second;
   }
   const AsciiSet& NotReadBy(TermId excluded) {
-    const auto [it, added] = not_read_.try_emplace(excluded.value, AsciiSet::All());
-    if (added) {
-      int parts = kMostParts;
-      RemoveRead(terms_, excluded, 0, &parts, &it->second);
-    }
+    const auto [it, added] = not_read_.try_emplace(excluded.value);
+    if (added) it->second = NotRead(terms_, excluded);
     return it->second;
   }
   const WantedBytes& WantedOf(TermId excluded) {
     const auto [it, added] = wanted_.try_emplace(excluded.value);
-    if (added) {
-      int parts = kMostParts;
-      it->second = Wanted(terms_, excluded, 0, &parts);
-    }
+    if (added) it->second = Wanted(terms_, excluded);
     return it->second;
   }
   bool IsPrefixFree(TermId x);
@@ -726,7 +433,7 @@ bool MaskCache::ComplementWalk::Run(TermId narrow, TermId wide) {
       continue;
     }
     Pair& at = *pairs_[static_cast<size_t>(to - kFirst)];
-    if (!at.made && !Make(&at)) return false;
+    if (!at.made && !node.leaf && !Make(&at)) return false;
     if (AllBelow(to, i)) {
       i = node.end;
       continue;
@@ -746,10 +453,17 @@ const Level1* MaskCache::FromComplement(TermId state) {
   if (!wider.has_value()) return nullptr;
   const bool known = terms_.attachment(*wider).load(std::memory_order_acquire) != nullptr;
   if (!known && !terms_.FindLoop(*wider).has_value()) return nullptr;
-  const DraftLease draft(&drafts_);
-  ComplementWalk walk(*vocab_, &terms_, &draft->scratch.leaving);
-  if (!walk.Run(state, *wider)) return nullptr;
-  return Narrowed(OfState(*wider), walk.refused, walk.reach, walk.completion);
+  std::vector<TokenRun> refused;
+  uint64_t reach, completion;
+  {
+    const DraftLease draft(&drafts_);
+    ComplementWalk walk(*vocab_, &terms_, &draft->scratch.leaving);
+    if (!walk.Run(state, *wider)) return nullptr;
+    refused = std::move(walk.refused);
+    reach = walk.reach;
+    completion = walk.completion;
+  }
+  return Narrowed(OfState(*wider), refused, reach, completion);
 }
 
 }  // namespace grammask::internal

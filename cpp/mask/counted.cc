@@ -50,12 +50,12 @@ namespace {
 constexpr uint16_t kNoNumber = 0x7FFF;  // of tokens that are none of those that end in the loop
 constexpr size_t kMostExplored = 4096;  // places in a walk's searches for completions
 constexpr size_t kRecent = 256;
-constexpr size_t kMostAbsorbing = 8;  // states
-constexpr size_t kMostAlike = 64;     // places at which a text may be an X's and what follows
-constexpr size_t kFewLeadAway = 2;    // the share of the trie's nodes that these are at most
-constexpr size_t kDense = 8192;       // tokens of which there are numbers for all
-constexpr uint32_t kWorthJumping = 64;  // nodes below one
-constexpr int kWideLoop = 8;            // characters that lead back
+constexpr size_t kMostAbsorbing = 8;      // states
+constexpr size_t kMostAlike = 64;         // places at which a text may be an X's and what follows
+constexpr size_t kFewLeadAway = 2;        // the share of the trie's nodes that these are at most
+constexpr size_t kDense = 8192;           // tokens of which there are numbers for all
+constexpr uint32_t kWorthJumping = 64;    // nodes below one
+constexpr int kWideLoop = 8;              // characters that lead back
 constexpr uint64_t kRestOfCharacter = 3;  // bytes
 
 class CountedWalk {

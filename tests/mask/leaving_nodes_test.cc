@@ -16,16 +16,41 @@ namespace {
 // Runs of letters, digits and punctuation with characters of two to four bytes among them, whole
 // and in pieces; escapes and quotes.
 std::vector<std::string> Tokens() {
-  std::vector<std::string> tokens = ManyTokens(
-      {"\xC3\xA9", "a\xC3", "ab\xC3\xA9z\xC3\xA9", "\xE6\x97\xA5", "ab\xE6\x97", "\x97\xA5x",
-       "\xF0\x9F\x99\x82z", "z\xF0\x9F", "\\n", "\\u0061", "ab\\u0062\",", "u0061", "ab\\", "\",",
-       "ab\",\n  ab", "a_b\"]", "\x80", "\xFF\xFF\x61", "ab\xFF\x61", "ab\x80", "\xC3\x61\x61",
-       "ab\xE6\x97\x61", "\xC3\xA9\x80\x61", "\xED\xA0\x80", "\xE0\x80\x80", "\xF4\x90\x80\x80",
-       "\xC0\xAF", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "abcabc abcabc abcabc"},
-      21, "aaabbbcccddeeffgghiijkklmnopqrstuvwxyz__--019 .", 6000, 10);
+  std::vector<std::string> tokens =
+      ManyTokens({"\xC3\xA9",
+                  "a\xC3",
+                  "ab\xC3\xA9z\xC3\xA9",
+                  "\xE6\x97\xA5",
+                  "ab\xE6\x97",
+                  "\x97\xA5x",
+                  "\xF0\x9F\x99\x82z",
+                  "z\xF0\x9F",
+                  "\\n",
+                  "\\u0061",
+                  "ab\\u0062\",",
+                  "u0061",
+                  "ab\\",
+                  "\",",
+                  "ab\",\n  ab",
+                  "a_b\"]",
+                  "\x80",
+                  "\xFF\xFF\x61",
+                  "ab\xFF\x61",
+                  "ab\x80",
+                  "\xC3\x61\x61",
+                  "ab\xE6\x97\x61",
+                  "\xC3\xA9\x80\x61",
+                  "\xED\xA0\x80",
+                  "\xE0\x80\x80",
+                  "\xF4\x90\x80\x80",
+                  "\xC0\xAF",
+                  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+                  "abcabc abcabc abcabc"},
+                 21, "aaabbbcccddeeffgghiijkklmnopqrstuvwxyz__--019 .", 6000, 10);
   std::mt19937 random(3);
-  const char* const wide[] = {"\xC3\xA9", "\xC3\xA8", "\xCE\xB1", "\xE6\x97\xA5", "\xE2\x82\xAC",
-                              "\xF0\x9F\x99\x82", "a", "b", "z", "-"};
+  const char* const wide[] = {
+      "\xC3\xA9", "\xC3\xA8", "\xCE\xB1", "\xE6\x97\xA5", "\xE2\x82\xAC", "\xF0\x9F\x99\x82", "a",
+      "b",        "z",        "-"};
   for (int i = 0; i < 3000; ++i) {
     std::string token;
     for (size_t n = 1 + random() % 6; n > 0; --n) token += wide[random() % std::size(wide)];
@@ -170,8 +195,8 @@ constexpr Make kRests[] = {
     [](Maker m) { return m.b.Bytes("ab\"]"); },
 };
 
-constexpr std::string_view kTexts[] = {"",     "a",        "ab", "a-",    "\xC3", "ab\xC3\xA9",
-                                       "a\\u00", "abcdefgh", "a ", "a0z-"};
+constexpr std::string_view kTexts[] = {"",           "a",      "ab",       "a-", "\xC3",
+                                       "ab\xC3\xA9", "a\\u00", "abcdefgh", "a ", "a0z-"};
 
 TEST(LeavingNodes, MasksOfLoops) {
   const auto vocab = MakeVocab(Tokens());

@@ -13,9 +13,13 @@
 // item is where it was. In `name alias?` where each letter may begin the alias, or a keyword, the
 // sets after the letters of a name differ, but all of them hold the name.
 //
+// A walk may leap over whatever stays in the very same place (FindStays): of ASCII that is told by
+// the loop or by single steps; of a character beyond it all its texts must lead back, and nothing
+// else may be read inside it, as the walk then sees neither.
+//
 // Cost: 0.1 us; some 10 us for the first set that loops on all characters. Tests:
-// tests/mask/mask_test.cc.
-#include "mask/trie_walk.h"
+// tests/mask/mask_test.cc, tests/mask/leaving_nodes_test.cc.
+#include "mask/walkers.h"
 
 #include <algorithm>
 #include <bit>
