@@ -7,9 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
-#include <mutex>
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
@@ -47,8 +47,10 @@ int MapCodeOf(dl_phdr_info* object, size_t, void* here) {
 }  // namespace
 
 void MapOwnCode() {
-  static std::once_flag once;
-  std::call_once(once, [] { dl_iterate_phdr(&MapCodeOf, reinterpret_cast<void*>(&MapCodeOf)); });
+  // Whoever comes second does not wait: in a process forked meanwhile nobody would end it.
+  static std::atomic<bool> begun = false;
+  if (begun.exchange(true, std::memory_order_relaxed)) return;
+  dl_iterate_phdr(&MapCodeOf, reinterpret_cast<void*>(&MapCodeOf));
 }
 #else
 void MapOwnCode() {}
