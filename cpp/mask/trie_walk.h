@@ -319,7 +319,7 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
   for (uint32_t i = descend(first - 1, start); i < end;) {
     typename Walker::Id to;
     bool loops = false;
-    if (kLeaps && i == stop) [[unlikely]] {
+    if (i == stop) [[unlikely]] {
       if constexpr (kLeaps) i = leap_on(i, &to);
       if (Walker::IsDead(to)) continue;
     } else {
