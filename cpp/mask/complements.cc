@@ -23,7 +23,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -355,8 +354,10 @@ std::shared_ptr<const NodeSet> MaskCache::ComplementWalk::LeavingBelow(uint16_t 
                                                                        uint32_t i) {
   Pair& pair = *pairs_[static_cast<size_t>(number - kFirst)];
   if (!pair.looked) FindStays(number);
-  if (pair.stays.empty() || !fits_ || !alphabets_.is_whole(i)) return nullptr;
-  if (pair.stays.leads == 0 && alphabets_.characters(i) != nodes_[i].depth) return nullptr;
+  if (pair.stays.empty() || !fits_ ||
+      !LeavingNodes::HoldBelow(alphabets_, pair.stays, i, nodes_[i].depth)) {
+    return nullptr;
+  }
   return leaving_.Of(alphabets_, pair.stays, nodes_[i].end - i);
 }
 

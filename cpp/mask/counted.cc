@@ -578,9 +578,7 @@ std::optional<bool> CountedWalk::RunOver(TermId loose, int64_t most, uint64_t sa
   };
   // Begins to jump below node i, in a place where most characters are an X each and lead back.
   auto jump_below = [&](uint32_t i, const Place& at) {
-    if (at.x != 0 || at.escaped || nodes_[i].end - i < kWorthJumping || !alphabets.is_whole(i)) {
-      return;
-    }
+    if (at.x != 0 || at.escaped || nodes_[i].end - i < kWorthJumping) return;
     StatePlace& place = walker.Of(at.state);
     walker.Need(&place);
     const bool leads = alphabets.below(i).leads != 0;
@@ -592,7 +590,7 @@ std::optional<bool> CountedWalk::RunOver(TermId loose, int64_t most, uint64_t sa
     if ((stays.leads & ~whole_.leads) != 0) stays.leads = 0;
     const bool beyond_ascii = stays.leads != 0;
     if (stays.AsciiSize() < kWideLoop ||
-        (!beyond_ascii && alphabets.characters(i) != nodes_[i].depth)) {
+        !LeavingNodes::HoldBelow(alphabets, stays, i, nodes_[i].depth)) {
       return;
     }
     std::shared_ptr<const NodeSet> leading =
@@ -663,8 +661,7 @@ std::optional<bool> CountedWalk::RunOver(TermId loose, int64_t most, uint64_t sa
     }
     if (limit == 0) return false;
   }
-  if (limit == 0) return false;
-  return true;
+  return limit != 0;
 }
 
 // Writes which numbers are at most `most`, a bit each.

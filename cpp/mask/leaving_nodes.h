@@ -23,6 +23,13 @@ class LeavingNodes {
   // `nodes`, those below the node that it is for.
   std::shared_ptr<const NodeSet> Of(const TrieAlphabets& alphabets, const Alphabet& stays,
                                     uint32_t nodes);
+  // Whether they are all that leaves `stays` below a node of this depth: lists are of nodes behind
+  // whole characters, and where no character beyond ASCII is in `stays`, of the first ones of a
+  // text.
+  static bool HoldBelow(const TrieAlphabets& alphabets, const Alphabet& stays, uint32_t node,
+                        uint32_t depth) {
+    return alphabets.is_whole(node) && (stays.leads != 0 || alphabets.characters(node) == depth);
+  }
   // Whether the text of one of these nodes is no UTF-8.
   bool IsBroken(const TrieAlphabets& alphabets, uint32_t node) {
     if (alphabets.is_whole(node)) return false;

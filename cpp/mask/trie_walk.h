@@ -18,6 +18,14 @@ namespace grammask::internal {
 
 inline constexpr uint32_t kWorthRoaming = 32;  // nodes below one for which its region is found
 
+template <class Walker>
+void LookForLoop(Walker& walker, typename Walker::Place* at, bool loops) {
+  at->loop = walker.Loop(at->id, loops);
+  at->loop.size = at->loop.most == 0 ? 0 : at->loop.alphabet.AsciiSize();
+  at->looked = true;
+  at->loops = loops;
+}
+
 // Whether the parser, in the place `at` at node `i`, takes all that is below; `loops`: it was in
 // that place before the last byte, too; `worth`: nodes below for which the place's region is found.
 template <class Walker>
@@ -28,10 +36,7 @@ bool TakesAll(Walker& walker, std::span<const TrieNode> nodes, const TrieAlphabe
   const TrieNode& node = nodes[i];
   if (Walker::NeedsLook(*at, loops, node.byte)) {
     if (!loops && node.end - i < kWorthALook) return false;
-    at->loop = walker.Loop(at->id, loops);
-    at->loop.size = at->loop.most == 0 ? 0 : at->loop.alphabet.AsciiSize();
-    at->looked = true;
-    at->loops = loops;
+    LookForLoop(walker, at, loops);
   }
   const Alphabet& below = alphabets.below(i);
   // `known`: the loop or the region of the place; what asks it for more first bytes.
@@ -160,17 +165,15 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
   // where that is not so.
   [[maybe_unused]] auto leap = [&](Place& at, uint32_t i) {
     if (alphabets == nullptr || nodes[i].end - i < kWorthLeaping || at.escaping) return false;
-    if (!at.looked) {
-      at.loop = walker.Loop(at.id, false);
-      at.loop.size = at.loop.most == 0 ? 0 : at.loop.alphabet.AsciiSize();
-      at.looked = true;
-    }
+    if (!at.looked) LookForLoop(walker, &at, false);
     if (at.loop.most != UINT64_MAX || at.loop.size < kWideLoop) return false;
     const bool leads = alphabets->below(i).leads != 0;
     if (!at.asked || (leads && !at.asked_leads)) walker.FindStays(&at, leads);
-    if (at.stays.AsciiSize() < kWideLoop || !alphabets->is_whole(i)) return false;
+    if (at.stays.AsciiSize() < kWideLoop ||
+        !LeavingNodes::HoldBelow(*alphabets, at.stays, i, nodes[i].depth)) {
+      return false;
+    }
     const bool beyond_ascii = at.stays.leads != 0;
-    if (!beyond_ascii && alphabets->characters(i) != nodes[i].depth) return false;
     std::shared_ptr<const NodeSet> leaving =
         walker.leaving().Of(*alphabets, at.stays, nodes[i].end - i);
     if (leaving == nullptr) return false;
