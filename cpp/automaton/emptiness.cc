@@ -7,6 +7,11 @@
 // learn their exact shortest length; when the search runs out, all states seen match nothing. So no
 // state that matches nothing is ever a target of an edge, and no mask leads into a dead end.
 //
+// Mostly the parts do not clash at all: then the first bytes that leave every part a text which is
+// short enough make one up, and no state on its way is made (CheckedByWitness). Of the local times
+// of a leap second, where tens and units of the hour and of the minute say what those of the offset
+// are, that is so for each of a thousand states.
+//
 // Questions come in swarms, from a state's targets and theirs. What a search finds out bounds the
 // lengths of all states that it met from below, and a state's length those of its targets, so later
 // searches go straighter. The targets of an intersection are made when their turn comes; those
@@ -40,6 +45,8 @@ constexpr uint8_t kMatches = 1, kEmptyLanguage = 2, kUndecided = 3, kTooFar = 4;
 // States for which the question without bounds may be asked first, and bounds it may leave out.
 constexpr size_t kLooseStates = 64;
 constexpr int kMostBounds = 4;
+
+constexpr uint64_t kLongestWitness = 16;  // bytes
 
 // A search that has seen as many states, and this many for each byte of the way to the one at hand,
 // asks what its states want without their counts. One that goes straight on sees one for each byte.
@@ -418,6 +425,62 @@ std::optional<TermId> TermStore::CheckedByLength(TermId id) {
   return Vouched(id, included->min_length);
 }
 
+// `A & B & C` by a text that is as long as the longest of their own shortest ones, so that no text
+// of all of them is shorter: byte by byte, each where what is then left is short enough. The states
+// on the way are not made. Nullopt where the first choices of bytes lead to no such text.
+std::optional<TermId> TermStore::CheckedByWitness(TermId id) {
+  const Term& t = terms_[id.value];
+  if (t.kind != TermKind::kAnd) return std::nullopt;
+  uint64_t length = 0;
+  absl::InlinedVector<TermId, 8> at(t.children().begin(), t.children().end());
+  for (TermId part : at) {
+    const Term& p = terms_[part.value];
+    if (p.boolean) return std::nullopt;  // its edges take searches of their own
+    length = std::max(length, p.min_length);
+  }
+  if (length == 0 || length > kLongestWitness || length < t.min_length) return std::nullopt;
+  absl::InlinedVector<std::span<const ByteEdge>, 8> edges(at.size());
+  absl::InlinedVector<TermId, 8> best(at.size());
+  for (uint64_t left = length; left > 0; --left) {
+    for (size_t i = 0; i < at.size(); ++i) edges[i] = ExpandLocked(at[i]).bytes;
+    uint64_t least = UINT64_MAX;  // what all want together
+    // The pieces of bytes, ascending, in which each part leads on.
+    for (int b = 0; b < 128;) {
+      int end = 128;
+      bool fits = true;
+      uint64_t wanting = 0;
+      for (auto& e : edges) {
+        while (!e.empty() && e.front().hi < b) e = e.subspan(1);
+        if (e.empty() || e.front().lo >= 128) {
+          end = 128;
+          fits = false;
+          break;
+        }
+        if (e.front().lo > b) {
+          end = e.front().lo;
+          fits = false;
+          break;
+        }
+        end = std::min(end, e.front().hi + 1);
+        const uint64_t rest = terms_[e.front().to.value].min_length;
+        fits = fits && rest < left;
+        wanting += rest;
+      }
+      if (fits && wanting < least) {
+        least = wanting;
+        for (size_t i = 0; i < at.size(); ++i) best[i] = edges[i].front().to;
+      }
+      b = end;
+    }
+    if (least == UINT64_MAX) return std::nullopt;
+    at = best;
+  }
+  for (TermId part : at) {
+    if (!terms_[part.value].nullable) return std::nullopt;
+  }
+  return Vouched(id, length);
+}
+
 void TermStore::GoOverBudget() {
   over_budget_ = true;
   if (!building_) NoteOverrun(Overrun::kStates);
@@ -447,6 +510,7 @@ TermId TermStore::Checked(TermId id, uint64_t least) {
   }
   AtLeast(id, least);
   if (const auto checked = CheckedByLength(id)) return *checked;
+  if (const auto checked = CheckedByWitness(id)) return *checked;
   // A question that comes up within another shares its budget.
   if (!building_ && searches_ == 0) search_left_ = overrun() ? 0 : SearchBudget();
   ++searches_;

@@ -422,6 +422,7 @@ class TermStore {
   TermId Vouched(TermId boolean, uint64_t min_length);
   bool NowMatches(TermId id);  // notes that; false where the answer was known
   std::optional<TermId> CheckedByLength(TermId id);
+  std::optional<TermId> CheckedByWitness(TermId id);
   std::optional<TermId> CheckedWithoutBounds(TermId id);
   uint8_t AskLoose(TermId loose);
   void AskWithoutCounts(TermId boolean);

@@ -6,8 +6,9 @@
 // `\` and the controls.
 //
 // A counted repeat is a loop as long as its count lasts: [a-z]{0,40} takes any forty letters,
-// whatever else. Beside a pattern the bound is left out (TermStore::Loosen); where the pattern
-// loops on a character, so many are taken that what it needs to be complete still fits.
+// whatever else. It is never in the same place twice, which is seen without its edges. Beside a
+// pattern the bound is left out (TermStore::Loosen); where the pattern loops on a character, so
+// many are taken that what it needs to be complete still fits.
 //
 // Of a set one item that loops is enough: whatever the others do, after any text of the loop that
 // item is where it was. In `name alias?` where each letter may begin the alias, or a keyword, the
@@ -50,26 +51,47 @@ bool AllLead(SetTable& sets, SetId from, std::span<const ByteRange> ranges, SetI
   return true;
 }
 
-// False where a state begins with texts, or with calls, and so leads on by whatever it reads: its
-// edges need not be made.
+// The first part of a sequence; any other term itself.
+const Term& HeadOf(const TermStore& terms, TermId id) {
+  const Term& t = terms.term(id);
+  return t.kind == TermKind::kSequence ? terms.term(t.few[0]) : t;
+}
+
+// Whether `holds` for the head of a state, or for that of some part where that is an intersection.
+template <class F>
+bool AnyHead(const TermStore& terms, TermId state, F&& holds) {
+  const Term& head = HeadOf(terms, state);
+  if (head.kind != TermKind::kAnd) return holds(head);
+  return std::ranges::any_of(head.children(), [&](TermId c) { return holds(HeadOf(terms, c)); });
+}
+
+// False where a state begins with texts, single characters or calls, and so leads on by whatever it
+// reads, also where that is so of one part of an intersection: its edges need not be made.
 bool MayLoop(const TermStore& terms, TermId state) {
-  auto loops = [&](TermId id) {
-    const Term* t = &terms.term(id);
-    if (t->kind == TermKind::kSequence) t = &terms.term(t->few[0]);
-    switch (t->kind) {
+  auto leads_on = [](const Term& t) {
+    switch (t.kind) {
       case TermKind::kEmpty:
       case TermKind::kBytes:
       case TermKind::kJsonText:
       case TermKind::kByteClass:
       case TermKind::kCall:
       case TermKind::kTokens:
-        return false;
-      default:
         return true;
+      default:
+        return false;
     }
   };
-  const Term& t = terms.term(state);
-  return t.kind == TermKind::kChoice ? std::ranges::any_of(t.children(), loops) : loops(state);
+  return !AnyHead(terms, state, [&](const Term& t) {
+    if (t.kind != TermKind::kChoice) return leads_on(t);
+    return std::ranges::all_of(t.children(), [&](TermId c) { return leads_on(HeadOf(terms, c)); });
+  });
+}
+
+// Whether a state counts what it reads, and so is another one after each byte.
+bool Counts(const TermStore& terms, TermId state) {
+  return AnyHead(terms, state, [](const Term& t) {
+    return t.kind == TermKind::kRepeat && (t.a > 0 || t.b != kUnbounded);
+  });
 }
 
 // The ASCII characters by which `state` leads to itself.
@@ -357,7 +379,7 @@ void StateWalker::FindStays(StatePlace* at, bool leads) {
 WalkLoop LoopOf(TermStore& terms, TermId state) {
   WalkLoop loop;
   if (!MayLoop(terms, state)) return loop;
-  AddAscii(terms, state, &loop.alphabet);
+  if (!Counts(terms, state)) AddAscii(terms, state, &loop.alphabet);
   if (loop.alphabet.empty()) return CountedLoop(terms, state);
   loop.most = UINT64_MAX;
   return loop;

@@ -322,9 +322,11 @@ const std::vector<const Grammar*>& Standards() {
     add([](B& b, RuleId rule) {
       return b.Choice({b.Bytes("0"), b.Sequence({b.Bytes("["), b.Rule(rule), b.Bytes("]")})});
     });
-    add([](B& b, RuleId) {  // an intersection, which is searched for a text
+    add([](B& b,
+           RuleId) {  // an intersection, which is searched for a text: none is of three letters
       const NodeId letter = b.Class(CodePointSet({{'a', 'z'}}));
-      return b.And({b.Repeat(letter, 3, 9), b.Sequence({b.Star(letter), b.Bytes("x")})});
+      const NodeId two = b.Sequence({letter, letter});
+      return b.And({b.Repeat(letter, 3, 9), b.Sequence({b.Star(two), b.Bytes("xy")})});
     });
     return made;
   }();

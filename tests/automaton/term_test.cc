@@ -502,6 +502,54 @@ TEST(Term, ShortestWordsOfIntersections) {
   EXPECT_EQ(s.term(And(&s, {has_aa, s.Not(Star(&s, a))})).min_length, 3u);
 }
 
+// Where the parts have a text in common that is as short as each of them allows, it is found
+// without the states on its way; where that is longer, or there is none, by a search.
+TEST(Term, WhatAllPartsReadStraightOnNeedsNoSearch) {
+  TermStore s({}, kSmallCount);
+  const TermId digit = Class(&s, '0', '9'), colon = Bytes(&s, ":"), two = s.Repeat(digit, 2, 2);
+  // hh:mm-hh:mm where one of the four digits in either half says what its fellow is.
+  auto tied = [&](size_t at, int sum) {
+    std::vector<TermId> ways;
+    for (int d = 0; d <= sum; ++d) {
+      std::vector<TermId> digits(8, digit);
+      digits[at] = Bytes(&s, std::to_string(d));
+      digits[at + 4] = Bytes(&s, std::to_string(sum - d));
+      TermId way = TermStore::Empty();
+      for (size_t i = 8; i-- > 0;) {
+        way = s.Sequence(digits[i], way);
+        if (i == 2 || i == 6) way = s.Sequence(colon, way);
+        if (i == 4) way = s.Sequence(Bytes(&s, "-"), way);
+      }
+      ways.push_back(way);
+    }
+    return Choice(&s, ways);
+  };
+  const TermId tens = tied(2, 5), units = tied(3, 9), hours = tied(0, 2);
+  for (TermId part : {tens, units, hours}) s.Expand(part);
+  const TermId time = And(&s, {tens, units, hours});
+  EXPECT_EQ(s.term(time).min_length, 11u);
+  // A search would have made an intersection for each byte of a text.
+  size_t intersections = 0;
+  for (uint32_t id = 0; id < s.size(); ++id) {
+    intersections += s.term(TermId(id)).kind == TermKind::kAnd;
+  }
+  EXPECT_EQ(intersections, 1u);
+  EXPECT_TRUE(Matches(&s, time, "13:30-19:29"));
+  EXPECT_FALSE(Matches(&s, time, "13:30-19:28"));
+  EXPECT_FALSE(Matches(&s, time, "13:30-09:29"));
+  EXPECT_EQ(After(&s, time, "13:30-2"), TermStore::Nothing());
+  EXPECT_EQ(s.term(After(&s, time, "13:30-1")).min_length, 4u);
+  // The shortest texts of the parts differ, and so do their only bytes.
+  const TermId longer = And(&s, {s.Sequence(two, s.Repeat(digit, 0, 3)),
+                                 Choice(&s, {Bytes(&s, "1a"), Bytes(&s, "2345")})});
+  EXPECT_EQ(s.term(longer).min_length, 4u);
+  EXPECT_EQ(And(&s, {s.Sequence(two, colon), s.Sequence(colon, two)}), TermStore::Nothing());
+  // The way that wants least at first comes to nothing; another is as short.
+  const TermId ab = Choice(&s, {Bytes(&s, "axc"), Bytes(&s, "bxd")});
+  const TermId cd = Choice(&s, {Bytes(&s, "axd"), Bytes(&s, "bxd")});
+  EXPECT_EQ(s.term(And(&s, {ab, cd})).min_length, 3u);
+}
+
 // Many alternatives with a common beginning share it; the texts are the same.
 TEST(Term, ManyAlternativesThatBeginAlike) {
   TermStore s({}, kSmallCount);
