@@ -137,7 +137,8 @@ void ForEachBelow(std::span<const TrieNode> nodes, std::span<const TokenId> toke
 
 // What is left over less some tokens; null for nothing.
 template <class IsRefused>
-const Residual* MaskCache::Without(const Residual& residual, IsRefused&& is_refused) {
+const Residual* MaskCache::Without(const Residual& any, IsRefused&& is_refused) {
+  const Residual& residual = Spelled(any);
   std::vector<uint64_t> kept;
   for (const uint64_t entry : residual.entries) {
     if (!is_refused(Residual::Token(entry))) kept.push_back(entry);

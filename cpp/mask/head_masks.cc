@@ -103,8 +103,9 @@ const Level1* MaskCache::Joined(const Level1& head, TermId tail) {
     draft->reach = std::max(draft->reach, before + walked.reach);
     draft->completion = std::max(draft->completion, walked.completion);
   };
-  if (head.residual != nullptr) {
-    const TokenTrie& trie = TrieOf(*head.residual);
+  const TokenTrie* left = head.residual != nullptr ? &TrieOf(*head.residual) : nullptr;
+  if (left != nullptr && !left->empty()) {
+    const TokenTrie& trie = *left;
     Gatherer gatherer(trie.nodes, trie.tokens, nullptr, &*draft);
     gatherer.WalkFrom(&sets_, 0, tail);
     measure(gatherer, trie.before);

@@ -27,6 +27,7 @@ namespace {
 
 constexpr size_t kMinRunTokens = 64;  // tokens of runs that are worth a bitmap
 constexpr uint32_t kReference = 256;  // tokens below a node over which it is not spelled out
+constexpr size_t kManyEscapes = 256;  // nodes over which what is left over there may wait
 constexpr int kWideLoop = 120;        // first bytes of a class that makes its slice worth having
 constexpr int kLoop = 8;              // bytes of a loop that may be leapt over
 constexpr size_t kTrieOverhead = 64;  // bytes that finding a residual trie again takes
@@ -250,13 +251,43 @@ std::vector<uint32_t> MaskCache::BitsOf(const TokenMask& mask) const {
 // kept as references into the vocabulary's trie. Tokens that the state accepts anyhow need neither.
 void MaskCache::AddEscapes(Draft* draft, Level1* out) {
   const auto nodes = vocab_->nodes();
+  std::vector<uint32_t> references;
+  std::vector<uint32_t>& spelled = draft->escapes;  // those that are none
+  std::erase_if(spelled, [&](uint32_t i) {
+    if (nodes[nodes[i].end].tokens - nodes[i + 1].tokens <= kReference) return false;
+    references.push_back(i);
+    return true;
+  });
+  if (draft->residues.empty() && spelled.size() >= kManyEscapes) {
+    std::lock_guard lock(mutex_);
+    auto* residual = new (memory_.Allocate<Residual>(1)) Residual;
+    residual->nodes = memory_.Copy(std::span<const uint32_t>(spelled));
+    residual->taken = out->accepted.bitmap;
+    residual->taken_list = out->accepted.list;
+    bytes_ += sizeof(Residual) + residual->nodes.size_bytes();
+    out->references = memory_.Copy(std::span<const uint32_t>(references));
+    out->residual = residual;
+    return;
+  }
+  SpellOut(spelled, out->accepted.bitmap, draft->accepted, draft);
+  {
+    std::lock_guard lock(mutex_);
+    out->references = memory_.Copy(std::span<const uint32_t>(references));
+  }
+  if (!draft->left_over.empty()) out->residual = ResidualOf(draft->left_over);
+}
+
+// To draft->left_over: the residues there, and what tokens below `escapes` leave over, but for
+// those of a bitmap (null for none) and a list.
+void MaskCache::SpellOut(std::span<const uint32_t> escapes, const uint32_t* taken,
+                         std::span<const TokenId> taken_list, Draft* draft) {
+  const auto nodes = vocab_->nodes();
   const auto tokens = vocab_->trie_tokens();
   const auto lengths = vocab_->alphabets().lengths();
-  const uint32_t* const bitmap = out->accepted.bitmap;
   std::vector<uint32_t>& listed = draft->listed;  // what the bitmap lacks
   listed.resize(words_);
-  for (TokenId t : draft->accepted) SetBit(listed.data(), t);
-  const uint32_t* const accepted[] = {listed.data(), bitmap != nullptr ? bitmap : listed.data()};
+  for (TokenId t : taken_list) SetBit(listed.data(), t);
+  const uint32_t* const accepted[] = {listed.data(), taken != nullptr ? taken : listed.data()};
   std::vector<uint64_t>& left_over = draft->left_over;
   left_over.resize(draft->residues.size());
   size_t count = 0;
@@ -269,13 +300,8 @@ void MaskCache::AddEscapes(Draft* draft, Level1* out) {
     count += ~(bits >> (token % 32)) & 1;
   };
   for (const uint64_t entry : draft->residues) add(left_over.data(), entry);
-  std::vector<uint32_t> references;
-  for (uint32_t i : draft->escapes) {
+  for (uint32_t i : escapes) {
     const uint32_t from = nodes[i + 1].tokens, to = nodes[nodes[i].end].tokens;
-    if (to - from > kReference) {
-      references.push_back(i);
-      continue;
-    }
     if (left_over.size() < count + (to - from)) {
       left_over.resize(2 * left_over.size() + (to - from));
     }
@@ -285,12 +311,17 @@ void MaskCache::AddEscapes(Draft* draft, Level1* out) {
     }
   }
   left_over.resize(count);
-  for (TokenId t : draft->accepted) ClearBit(listed.data(), t);
-  {
-    std::lock_guard lock(mutex_);
-    out->references = memory_.Copy(std::span<const uint32_t>(references));
-  }
-  if (!left_over.empty()) out->residual = ResidualOf(left_over);
+  for (TokenId t : taken_list) ClearBit(listed.data(), t);
+}
+
+const Residual& MaskCache::Spelled(const Residual& residual) {
+  if (residual.nodes.empty()) return residual;
+  if (const Residual* known = residual.spelled.load(std::memory_order_acquire)) return *known;
+  const DraftLease draft(&drafts_);
+  SpellOut(residual.nodes, residual.taken, residual.taken_list, &*draft);
+  const Residual* made = ResidualOf(draft->left_over);
+  residual.spelled.store(made, std::memory_order_release);  // the same from any thread
+  return *made;
 }
 
 // Many states leave the same over: all numbers of one nesting, say. They share it, and its trie.
@@ -306,7 +337,8 @@ const Residual* MaskCache::ResidualOf(const std::vector<uint64_t>& entries) {
   return residual;
 }
 
-const TokenTrie& MaskCache::TrieOf(const Residual& residual) {
+const TokenTrie& MaskCache::TrieOf(const Residual& any) {
+  const Residual& residual = Spelled(any);
   if (const TokenTrie* known = residual.trie.load(std::memory_order_acquire)) return *known;
   std::vector<std::pair<std::string_view, TokenId>> texts;
   texts.reserve(residual.entries.size());

@@ -86,7 +86,7 @@ void MaskCache::WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit
   };
   if (level1.residual != nullptr) {
     const TokenTrie& left = TrieOf(*level1.residual);
-    walk(left.nodes, nullptr, left.tokens, 1, left.node_count(), 0);
+    if (!left.empty()) walk(left.nodes, nullptr, left.tokens, 1, left.node_count(), 0);
   }
   for (uint32_t top : level1.references) {
     const auto nodes = vocab_->nodes();
@@ -106,7 +106,8 @@ void MaskCache::WalkReturned(const Level1& level1, SetId returned, std::vector<T
 // with the same return, are many, as in an operand of an expression.
 const TokenMask* MaskCache::LongLeftOver(const Level1& level1, SetId returned) {
   const uint32_t* references = level1.references.empty() ? nullptr : level1.references.data();
-  const LeftOver key(level1.residual, references, returned.value);
+  const Residual* residual = level1.residual != nullptr ? &Spelled(*level1.residual) : nullptr;
+  const LeftOver key(residual, references, returned.value);
   {
     std::lock_guard lock(mutex_);
     if (const auto it = left_over_.find(key); it != left_over_.end()) return it->second;

@@ -103,7 +103,7 @@ class MaskCache {
   // For saving. The states with level-1 masks that are met from `root` by what was read so far.
   std::vector<TermId> StatesWithMasks(TermId root) const;
   // Writes the masks of `states`, each with its number.
-  void Save(std::span<const std::pair<TermId, uint32_t>> states, ByteWriter* out) const;
+  void Save(std::span<const std::pair<TermId, uint32_t>> states, ByteWriter* out);
   // Reads bytes that may be anything, and takes the masks in them for those of states: `terms`, by
   // number. What is a mask of this vocabulary at all is checked, whether it is the right one is
   // not. States that have masks keep them. Stops early once the masks take `room` bytes. False
@@ -160,7 +160,11 @@ class MaskCache {
   const Level1* Store(Draft* draft);
   const Level1* Keep(const Level1& made);
   void AddEscapes(Draft* draft, Level1* out);
+  void SpellOut(std::span<const uint32_t> escapes, const uint32_t* taken,
+                std::span<const TokenId> taken_list, Draft* draft);
   const Residual* ResidualOf(const std::vector<uint64_t>& entries);
+  // The same residual, with its entries: one for all that leave the same over.
+  const Residual& Spelled(const Residual& residual);
   const TokenTrie& TrieOf(const Residual& residual);
   const TokenMask* MakeLevel2(SetId set);
   template <class Visit>

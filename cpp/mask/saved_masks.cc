@@ -53,7 +53,7 @@ std::vector<TermId> MaskCache::StatesWithMasks(TermId root) const {
   return found;
 }
 
-void MaskCache::Save(std::span<const std::pair<TermId, uint32_t>> states, ByteWriter* out) const {
+void MaskCache::Save(std::span<const std::pair<TermId, uint32_t>> states, ByteWriter* out) {
   absl::flat_hash_map<const uint32_t*, size_t> bitmap_numbers;
   absl::flat_hash_map<const Residual*, size_t> residual_numbers;
   absl::flat_hash_map<const Level1*, size_t> mask_numbers;
@@ -78,9 +78,12 @@ void MaskCache::Save(std::span<const std::pair<TermId, uint32_t>> states, ByteWr
       bitmap = n + 1;
     }
     if (mask->residual != nullptr) {
-      const auto [n, added] = Numbered(&residual_numbers, mask->residual);
-      if (added) residuals.push_back(mask->residual);
-      residual = n + 1;
+      const Residual* spelled = &Spelled(*mask->residual);
+      if (!spelled->entries.empty()) {
+        const auto [n, added] = Numbered(&residual_numbers, spelled);
+        if (added) residuals.push_back(spelled);
+        residual = n + 1;
+      }
     }
     masks.Number(bitmap);
     masks.Number(residual);

@@ -125,7 +125,7 @@ bool MaskCache::FromSearch(TermId state, TermId search, const Slice& slice, Draf
     }
   }
   if (known.residual != nullptr) {
-    const auto entries = known.residual->entries;
+    const auto entries = Spelled(*known.residual).entries;
     draft->residues.insert(draft->residues.end(), entries.begin(), entries.end());
   }
   return true;

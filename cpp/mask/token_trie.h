@@ -35,7 +35,9 @@ struct TokenTrie {
 TokenTrie BuildTokenTrie(std::vector<std::pair<std::string_view, TokenId>> entries);
 
 // What some tokens leave over: of each its id << 32 | how many of its last bytes, one and more; and
-// as a trie, once that is asked for. Where nothing can follow it never is.
+// as a trie, once that is asked for. Where nothing can follow it never is. Of long ones even the
+// entries wait until then (MaskCache::Spelled): those of `[a-z]*` are 30,000, and a grammar that
+// ends with it never asks.
 struct Residual {
   static uint64_t Entry(TokenId token, size_t bytes) {
     return uint64_t{static_cast<uint32_t>(token)} << 32 | static_cast<uint32_t>(bytes);
@@ -45,6 +47,13 @@ struct Residual {
 
   std::span<const uint64_t> entries;
   mutable std::atomic<const TokenTrie*> trie = nullptr;
+  // Where the entries wait, instead: nodes of the vocabulary's trie, ascending, below which every
+  // token leaves over what follows the node, and tokens that are none of these all the same, a
+  // bitmap (null for none) and a list; and what has the entries, once they are asked for.
+  std::span<const uint32_t> nodes;
+  const uint32_t* taken = nullptr;
+  std::span<const TokenId> taken_list;
+  mutable std::atomic<const Residual*> spelled = nullptr;
 };
 
 }  // namespace grammask::internal

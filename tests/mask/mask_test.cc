@@ -602,6 +602,85 @@ TEST(Mask, TokensTakenHereAndLeftOverThere) {
   }
 }
 
+// Of a loop after which a rule may end, thousands of tokens leave something over: it is looked for
+// when something may follow, once for all that leave the same over, and may turn out to be nothing.
+TEST(Mask, WhatIsLeftOverWaitsUntilSomethingMayFollow) {
+  std::vector<std::string> tokens = {"a", "b", "c", "d", "e", ",", ".",
+                                     ")", "]", ">", "(", "[", "<"};
+  std::mt19937 random(12);
+  for (int i = 0; i < 4000; ++i) {
+    std::string word;
+    for (size_t k = 0, n = 2 + random() % 4; k < n; ++k)
+      word += static_cast<char>('a' + random() % 5);
+    constexpr const char* kEnds[] = {",", ".", ").", "],", ">", "", "", ""};
+    tokens.push_back(word + kEnds[random() % 8]);
+  }
+  std::ranges::sort(tokens);
+  tokens.erase(std::ranges::unique(tokens).begin(), tokens.end());
+  const auto vocab = MakeVocab(tokens);
+  MaskWorld w(vocab);
+  auto grammar = [&](auto&& body) {
+    GrammarBuilder b;
+    const RuleId word = b.AddRule("word"), closed = b.AddRule("closed"), root = b.AddRule("root");
+    const NodeId letter = b.Class(CodePointSet{{'a', 'z'}});
+    const NodeId mark = b.Class(CodePointSet{{',', '.'}, {')', ')'}, {']', ']'}, {'>', '>'}});
+    b.SetBody(word, b.Repeat(letter, 0, kUnbounded));
+    // Each token that leaves a word stays in this, so that nothing is left over.
+    b.SetBody(
+        closed,
+        b.Sequence({b.Repeat(letter, 0, kUnbounded),
+                    b.Optional(b.Sequence({b.Repeat(mark, 1, kUnbounded), b.Star(letter)}))}));
+    b.SetBody(root, body(b, word, closed));
+    return *b.Finish(root);
+  };
+  const SetId alone =
+      w.Start(grammar([](GrammarBuilder& b, RuleId word, RuleId) { return b.Rule(word); }));
+  w.CheckAlong(alone, "abc", "a word");
+  const TermId state = w.sets().Body(w.sets().Run(alone, "abc")).items[0].term;
+  const Residual* waiting = w.masks().OfState(state).residual;
+  ASSERT_NE(waiting, nullptr);
+  EXPECT_FALSE(waiting->nodes.empty());
+  EXPECT_EQ(waiting->spelled.load(), nullptr);
+  const SetId within = w.Start(grammar([](GrammarBuilder& b, RuleId word, RuleId closed) {
+    const NodeId letter = b.Class(CodePointSet{{'a', 'z'}});
+    return b.Choice(
+        {b.Sequence({b.Bytes("("), b.Rule(word), b.Bytes(")")}),
+         b.Sequence({b.Bytes("["), b.Rule(word), b.Bytes(","), b.Rule(word), b.Bytes("]")}),
+         b.Sequence({b.Bytes("<"), b.And({b.Repeat(letter, 1, 6), b.Not(b.Bytes("abc"))}),
+                     b.Rule(word), b.Bytes(">")}),
+         b.Sequence({b.Bytes("."), b.Rule(closed), b.Bytes(">")})});
+  }));
+  for (const char* text : {"(ab", "[a,bc", "[ab,ab", "<abcd", ".ab", ".abc,d"}) {
+    w.CheckAlong(within, text, "within");
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_NE(waiting->spelled.load(), nullptr);
+  // Saved and loaded, whether looked for or not.
+  std::vector<std::pair<TermId, uint32_t>> states;
+  std::vector<TermId> terms;
+  for (uint32_t id = 0; id < w.terms().size(); ++id) {
+    const TermId term(id);
+    if (w.terms().term(term).attachment.load() == nullptr) continue;
+    states.push_back({term, static_cast<uint32_t>(terms.size())});
+    terms.push_back(term);
+  }
+  EXPECT_GT(states.size(), 3u);
+  ByteWriter saved;
+  w.masks().Save(states, &saved);
+  MaskCache loaded(vocab, &w.sets(), std::make_shared<SliceStore>());
+  for (TermId term : terms) w.terms().attachment(term).store(nullptr);
+  ByteReader in(saved.bytes());
+  EXPECT_TRUE(loaded.Load(&in, terms, SIZE_MAX));
+  for (const auto& [term, number] : states) {
+    EXPECT_NE(w.terms().attachment(term).load(), nullptr) << number;
+  }
+  const SetId start = w.sets().Run(within, "(ab");
+  w.sets().attachment(start).store(nullptr);
+  std::vector<uint32_t> row((static_cast<size_t>(vocab->size()) + 31) / 32);
+  loaded.Fill(start, row.data());
+  EXPECT_EQ(TokensOf(row), AllowedByTrying(&w.sets(), *vocab, start));
+}
+
 // Each letter of a name may begin an alias or a keyword, so that every set holds several items of
 // which one or more loop, some of them for a few characters only.
 TEST(Mask, OneItemOfSeveralThatLoops) {
