@@ -68,18 +68,14 @@ enum class RecordPart : uint8_t {
   kFirsts,  // a member that may be the first of all, and what follows
   kRest,    // what follows another member
 };
+struct RecordPartPlace {
+  RecordPart part;
+  size_t first;  // member
+};
 
 inline bool IsSavedBody(std::span<const uint32_t> program) {
   return !program.empty() && (program[0] & 0xF) == static_cast<uint32_t>(TermKind::kNothing);
 }
-
-// The term of a record as it stands in `words`, behind the step's first word, with its terms, local
-// ones too, in `terms`. `proc` is the procedure whose body it is. The store's lock must be held.
-TermId MakeRecord(std::span<const TermId> terms, std::span<const uint32_t> words, ProcId proc,
-                  TermStore* store);
-// The term of a part of the record that `proc` is, which was told apart by MakeRecord.
-TermId MakeRecordPart(RecordPart part, size_t first, std::span<const TermId> terms,
-                      std::span<const uint32_t> words, ProcId proc, TermStore* store);
 
 // The term that a saved body makes, or, where it is not what the file promises, one that is. The
 // store's lock must be held.

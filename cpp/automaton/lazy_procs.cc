@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "automaton/body_program.h"
+#include "automaton/records.h"
 #include "base/mix.h"
 #include "grammar/ast.h"
 
@@ -36,9 +37,11 @@ TermId TermStore::MakeBody(ProcId proc) {
     return body;
   }
   if ((program[0] & 0xF) == static_cast<uint32_t>(TermKind::kCall)) {
-    const auto part = static_cast<RecordPart>(program[0] >> 4);
+    const RecordPartPlace part = {static_cast<RecordPart>(program[0] >> 4), program[2]};
     const ProcId whole(program[1]);
-    const TermId body = RunProgram(procs_[whole.value].program, whole, {{part, program[2]}});
+    const auto known = records_->MakePart(whole, part);
+    const TermId body =
+        known.has_value() ? *known : RunProgram(procs_[whole.value].program, whole, part);
     SetBody(proc, body);
     return body;
   }
@@ -48,7 +51,7 @@ TermId TermStore::MakeBody(ProcId proc) {
 }
 
 TermId TermStore::RunProgram(std::span<const uint32_t> program, ProcId proc,
-                             std::optional<std::pair<RecordPart, size_t>> part) {
+                             std::optional<RecordPartPlace> part) {
   std::vector<TermId> made, parts;
   auto term = [&](uint32_t word) {
     return (word & kLocalTerm) != 0 ? made[word & ~kLocalTerm] : TermId(word);
@@ -94,10 +97,7 @@ TermId TermStore::RunProgram(std::span<const uint32_t> program, ProcId proc,
         for (size_t i = 0; i < RecordView::kFixed + count; ++i) {
           parts.push_back(term(program[at + i]));
         }
-        const auto words = program.subspan(at);
-        return part.has_value()
-                   ? MakeRecordPart(part->first, part->second, parts, words, proc, this)
-                   : MakeRecord(parts, words, proc, this);
+        return records_->Make(parts, program.subspan(at), proc, part);
       }
       default:  // kRepeat
         result = Repeat(term(program[at]), count64(at + 1), count64(at + 3));

@@ -6,21 +6,26 @@
 // first: in `{` of an object with a thousand required properties only the first sixteen are made.
 // Key texts that others must not have are taken out of any string as one list of words.
 //
-// Cost: a dozen terms a member. Tests: tests/automaton/short_forms_test.cc.
+// Cost: a dozen terms a member, and for the first of a record's procedures one look at each member.
+// Tests: tests/automaton/short_forms_test.cc.
+#include "automaton/records.h"
+
 #include <absl/container/inlined_vector.h>
 
 #include <algorithm>
 #include <string_view>
 #include <vector>
 
-#include "automaton/body_program.h"
 #include "automaton/words.h"
 #include "grammar/ast.h"
 
 namespace grammask::internal {
 namespace {
 
-constexpr size_t kChunk = 16;  // members of one procedure
+constexpr size_t kChunk = 16;          // members of one procedure
+constexpr size_t kLarge = 4 * kChunk;  // members of a record that is kept at hand
+
+}  // namespace
 
 class RecordMaker {
  public:
@@ -48,6 +53,20 @@ class RecordMaker {
     if (!all_optional_) ++may_lead_;
   }
 
+  bool is_large() const { return members_.size() > kLarge; }
+
+  TermId Made(std::optional<RecordPartPlace> part) {
+    if (!part.has_value()) return Whole();
+    return part->part == RecordPart::kFirsts ? Firsts(part->first) : Rest(part->first);
+  }
+
+ private:
+  struct Entry {
+    size_t index;  // in view_
+    TermId value;
+    bool required;
+  };
+
   TermId Whole() {
     const TermId content = Firsts(0);
     TermId inside[] = {view_.may_be_empty() ? end_ : TermStore::Nothing(), content};
@@ -64,7 +83,7 @@ class RecordMaker {
       if (i > first) rest = Before(members_[i], rest);
     }
     if (last < may_lead_) {
-      alternatives.push_back(Part(RecordPart::kFirsts, last, FirstsLength(last)));
+      alternatives.push_back(Part(RecordPart::kFirsts, last, Lengths().firsts[last]));
     } else if (all_optional_ && other_ != TermStore::Nothing()) {
       alternatives.push_back(s_.Sequence(Other(), Others()));
     }
@@ -79,16 +98,9 @@ class RecordMaker {
     return rest;
   }
 
- private:
-  struct Entry {
-    size_t index;  // in view_
-    TermId value;
-    bool required;
-  };
-
   TermId RestOrCall(size_t first) {
     if (first % kChunk != 0) return Rest(first);
-    return Part(RecordPart::kRest, first, RestLength(first));
+    return Part(RecordPart::kRest, first, Lengths().rest[first]);
   }
 
   TermId Part(RecordPart part, size_t first, uint64_t length) {
@@ -143,25 +155,32 @@ class RecordMaker {
     return LengthOf(lead) + TermStore::ShortestSpelling(view_.key(member.index), true) +
            LengthOf(quote_colon_) + LengthOf(member.value) + LengthOf(after_);
   }
-  uint64_t RestLength(size_t first) const {
-    uint64_t length = LengthOf(end_);
-    for (size_t i = first; i < members_.size(); ++i) {
-      if (members_[i].required) length += LengthOf(members_[i], comma_quote_);
+  // By the first member, the lengths of the shortest texts of Rest() and, of members that may be
+  // the first of all, of Firsts().
+  struct PartLengths {
+    std::vector<uint64_t> rest, firsts;
+  };
+  const PartLengths& Lengths() {
+    if (!lengths_.rest.empty()) return lengths_;
+    const size_t count = members_.size();
+    lengths_.rest.assign(count + 1, LengthOf(end_));
+    for (size_t i = count; i-- > 0;) {
+      const Entry& m = members_[i];
+      const uint64_t own = m.required ? LengthOf(m, comma_quote_) : 0;
+      lengths_.rest[i] = AddLengths(lengths_.rest[i + 1], own);
     }
-    return std::min(length, kMaxLength);
-  }
-  uint64_t FirstsLength(size_t first) {
     uint64_t least = kMaxLength;
-    const uint64_t rest = RestLength(may_lead_);
-    // One that must come is first of all in the shortest text.
-    const size_t begin = all_optional_ ? first : may_lead_ - 1;
-    for (size_t i = begin; i < may_lead_; ++i) {
-      least = std::min(least, LengthOf(members_[i], quote_) + rest);
-    }
     if (all_optional_ && other_ != TermStore::Nothing()) {
-      least = std::min(least, LengthOf(Other()) + LengthOf(end_));
+      least = LengthOf(Other()) + LengthOf(end_);
     }
-    return least;
+    lengths_.firsts.assign(may_lead_ + 1, least);
+    for (size_t i = may_lead_; i-- > 0;) {
+      const uint64_t own = AddLengths(LengthOf(members_[i], quote_), lengths_.rest[may_lead_]);
+      // One that must come is first of all in the shortest text.
+      const bool counts = all_optional_ || i == may_lead_ - 1;
+      lengths_.firsts[i] = counts ? std::min(lengths_.firsts[i + 1], own) : lengths_.firsts[i + 1];
+    }
+    return lengths_;
   }
 
   TermStore& s_;
@@ -173,19 +192,24 @@ class RecordMaker {
   size_t may_lead_ = 0;         // so many of them may be the first of all
   bool all_optional_ = false;
   TermId other_made_;
+  PartLengths lengths_;  // once asked for
 };
 
-}  // namespace
+RecordTable::RecordTable(TermStore* store) : s_(*store) {}
+RecordTable::~RecordTable() = default;
 
-TermId MakeRecord(std::span<const TermId> terms, std::span<const uint32_t> words, ProcId proc,
-                  TermStore* store) {
-  return RecordMaker(terms, words, proc, store).Whole();
+TermId RecordTable::Make(std::span<const TermId> terms, std::span<const uint32_t> words,
+                         ProcId proc, std::optional<RecordPartPlace> part) {
+  auto maker = std::make_unique<RecordMaker>(terms, words, proc, &s_);
+  const TermId made = maker->Made(part);
+  if (maker->is_large()) large_.try_emplace(proc.value, std::move(maker));
+  return made;
 }
 
-TermId MakeRecordPart(RecordPart part, size_t first, std::span<const TermId> terms,
-                      std::span<const uint32_t> words, ProcId proc, TermStore* store) {
-  RecordMaker maker(terms, words, proc, store);
-  return part == RecordPart::kFirsts ? maker.Firsts(first) : maker.Rest(first);
+std::optional<TermId> RecordTable::MakePart(ProcId proc, const RecordPartPlace& part) {
+  const auto known = large_.find(proc.value);
+  if (known == large_.end()) return std::nullopt;
+  return known->second->Made(part);
 }
 
 }  // namespace grammask::internal

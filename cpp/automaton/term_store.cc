@@ -20,6 +20,7 @@
 
 #include "automaton/lengths.h"
 #include "automaton/members.h"
+#include "automaton/records.h"
 #include "automaton/words.h"
 #include "base/check.h"
 #include "base/json_bytes.h"
@@ -137,7 +138,8 @@ TermStore::TermStore(const Limits& limits, int64_t small_count)
     : limits_(limits),
       small_count_(std::max<int64_t>(small_count, 1)),
       members_(std::make_unique<MemberTable>(this)),
-      words_(std::make_unique<WordTable>(this)) {
+      words_(std::make_unique<WordTable>(this)),
+      records_(std::make_unique<RecordTable>(this)) {
   for (TermKind kind : {TermKind::kNothing, TermKind::kEmpty, TermKind::kAll}) {
     Term& t = terms_.Append();
     t.kind = kind;

@@ -154,10 +154,11 @@ struct Proc {
 
 inline constexpr uint64_t kMaxLength = uint64_t{1} << 60;
 
-enum class RecordPart : uint8_t;
 class MemberTable;
+class RecordTable;
 class WordTable;
 struct MemberSpec;
+struct RecordPartPlace;
 
 class TermStore {
  public:
@@ -396,7 +397,7 @@ class TermStore {
   TermId MakeBody(ProcId proc);
   // What the program of `proc` makes: its body, or such a part of the record that it ends in.
   TermId RunProgram(std::span<const uint32_t> program, ProcId proc,
-                    std::optional<std::pair<RecordPart, size_t>> part);
+                    std::optional<RecordPartPlace> part);
   TermId MembersTerm(uint32_t state, int64_t phase);
   TermId WordsTerm(int64_t a, int64_t b);
   bool Endless(TermId id) const;
@@ -498,6 +499,7 @@ class TermStore {
   absl::flat_hash_set<LazyEntry, LazyHash> lazy_;
   std::unique_ptr<MemberTable> members_;
   std::unique_ptr<WordTable> words_;
+  std::unique_ptr<RecordTable> records_;
   absl::flat_hash_map<std::string, std::vector<ProcId>> groups_;
   // kAnd and kNot only: edges whose targets have not been checked; whether it matches any text, see
   // emptiness.cc.
