@@ -13,7 +13,8 @@ the points of the upper half, where constant costs no longer count): 1 is linear
   set-up        seconds to set up such a vocabulary
   memory        bytes of resident memory by the number of different grammars kept, each with a document's masks
 
-Every point is the best of --repeats. bench/plot.py draws the JSON. No package but grammask and numpy.
+Every point is the best of --repeats. A curve ends before a schema that takes more than the default limits allow,
+which is said. bench/plot.py draws the JSON. No package but grammask and numpy.
 """
 import argparse
 import json
@@ -128,7 +129,11 @@ def compile_curves(args):
             if name != "nesting" or size // 36 <= DEEPEST:
                 schema = make(size)
                 text = schema if isinstance(schema, str) else json.dumps(schema, separators=(",", ":"))
-                points.append((len(text), best(args.repeats, lambda: first_mask(info, text, mask))))
+                try:
+                    points.append((len(text), best(args.repeats, lambda: first_mask(info, text, mask))))
+                except gm.LimitError as error:  # the curve ends here
+                    print(f"compile: {name}, {len(text):,} bytes: {error}", file=sys.stderr)
+                    break
             size *= 10 if size < 1000 else 4 if size < 1_000_000 else 3
         yield f"compile: {name}", "bytes of schema", "s", points
 

@@ -679,6 +679,23 @@ TEST(Mask, WhatIsLeftOverWaitsUntilSomethingMayFollow) {
   std::vector<uint32_t> row((static_cast<size_t>(vocab->size()) + 31) / 32);
   loaded.Fill(start, row.data());
   EXPECT_EQ(TokensOf(row), AllowedByTrying(&w.sets(), *vocab, start));
+  // Asked for by several threads at once.
+  for (int round = 0; round < 5; ++round) {
+    MaskCache shared(vocab, &w.sets(), std::make_shared<SliceStore>());
+    for (TermId term : terms) w.terms().attachment(term).store(nullptr);
+    w.sets().attachment(start).store(nullptr);
+    std::vector<std::thread> threads;
+    std::atomic<int> wrong = 0;
+    for (int thread = 0; thread < 4; ++thread) {
+      threads.emplace_back([&] {
+        std::vector<uint32_t> own(row.size());
+        shared.Fill(start, own.data());
+        wrong += own != row;
+      });
+    }
+    for (std::thread& t : threads) t.join();
+    ASSERT_EQ(wrong, 0);
+  }
 }
 
 // Each letter of a name may begin an alias or a keyword, so that every set holds several items of
