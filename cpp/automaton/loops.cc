@@ -398,7 +398,7 @@ bool TermStore::Includes(TermId whole, TermId part) {
   return And(parts) == Nothing();
 }
 
-std::optional<TermStore::Loop> TermStore::LoopOf(TermId id, int depth) {
+std::optional<TermStore::Loop> TermStore::LoopOf(TermId id, uint32_t first_bytes, int depth) {
   const Term& t = terms_[id.value];
   if (!t.regular && t.kind != TermKind::kSequence) return std::nullopt;
   if (depth > kMaxLoopDepth) return std::nullopt;
@@ -407,7 +407,7 @@ std::optional<TermStore::Loop> TermStore::LoopOf(TermId id, int depth) {
       if (t.b != kUnbounded) return std::nullopt;
       return Loop{t.children()[0], id, false};
     case TermKind::kSequence: {
-      auto head = LoopOf(t.children()[0], depth + 1);
+      auto head = LoopOf(t.children()[0], first_bytes, depth + 1);
       if (head.has_value()) head->part = Sequence(head->part, t.children()[1]);
       return head;
     }
@@ -416,7 +416,7 @@ std::optional<TermStore::Loop> TermStore::LoopOf(TermId id, int depth) {
       std::optional<Loop> best;
       uint32_t most = 0;
       for (TermId c : t.children()) {
-        auto loop = LoopOf(c, depth + 1);
+        auto loop = LoopOf(c, first_bytes, depth + 1);
         if (!loop.has_value()) continue;
         const uint32_t first = FirstBytes(ExpandLocked(loop->x).bytes);
         if (first < most) continue;
@@ -437,7 +437,7 @@ std::optional<TermStore::Loop> TermStore::LoopOf(TermId id, int depth) {
           excluding = true;
           continue;
         }
-        const auto loop = LoopOf(c, depth + 1);
+        const auto loop = LoopOf(c, first_bytes, depth + 1);
         if (!loop.has_value()) return std::nullopt;
         excluding |= loop->excluding;
         parts.push_back(loop->part);
@@ -447,7 +447,7 @@ std::optional<TermStore::Loop> TermStore::LoopOf(TermId id, int depth) {
           return std::nullopt;
         }
       }
-      if (!x.has_value()) return std::nullopt;
+      if (!x.has_value() || FirstBytes(ExpandLocked(*x).bytes) < first_bytes) return std::nullopt;
       const TermId both = And(parts);
       if (both == Nothing()) return std::nullopt;
       return Loop{*x, both, excluding};
@@ -457,9 +457,9 @@ std::optional<TermStore::Loop> TermStore::LoopOf(TermId id, int depth) {
   }
 }
 
-std::optional<TermStore::Loop> TermStore::FindLoop(TermId id) {
+std::optional<TermStore::Loop> TermStore::FindLoop(TermId id, uint32_t first_bytes) {
   std::lock_guard lock(mutex_);
-  return LoopOf(id, 0);
+  return LoopOf(id, first_bytes, 0);
 }
 
 }  // namespace grammask::internal

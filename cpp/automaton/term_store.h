@@ -310,13 +310,14 @@ class TermStore {
 
   // A part of a state's language that any number of X may be put in front of: what the state can
   // still match after any X's includes it. Of a search, `X* "abc" X*`, it is the search itself,
-  // whatever has been read. Takes the lock.
+  // whatever has been read. None where X begins with fewer than `first_bytes` bytes, which may
+  // spare a search. Takes the lock.
   struct Loop {
     TermId x;
     TermId part;     // matches some text; some of its texts the state may lack where `excluding`
     bool excluding;  // finitely many texts are excluded from `part`
   };
-  std::optional<Loop> FindLoop(TermId id);
+  std::optional<Loop> FindLoop(TermId id, uint32_t first_bytes = 0);
 
   const Term& term(TermId id) const { return terms_[id.value]; }
   std::atomic<const void*>& attachment(TermId id) { return terms_[id.value].attachment; }
@@ -439,7 +440,7 @@ class TermStore {
   TermId BuildCharacter(const CodePointSet& characters, bool json);
   TermId Utf8Term(const CodePointSet& characters);
   TermId MakeFar(TermId id);
-  std::optional<Loop> LoopOf(TermId id, int depth);
+  std::optional<Loop> LoopOf(TermId id, uint32_t first_bytes, int depth);
   const Term* CountedPart(TermId id) const;
   // A state `loop last rest`, or `(loop last)? rest` if optional, whose last round is `last`.
   struct LastRound {

@@ -17,6 +17,10 @@
 // ends in the loop it does not matter where the pattern can go on for as long as one likes: where a
 // shortest path has a state that loops on some character, or ends before one.
 //
+// A search for what is still needed goes through states in all directions at once, and those of a
+// date-time are tens of thousands. After so many the walk is given up: the mask is then made from
+// that of the state without the bound.
+//
 // Where few X's are left, tokens that need more are not walked: ten characters of which ten must be
 // digits leave only the digits. The walk for all bounds is made once one asks for more.
 //
@@ -48,7 +52,7 @@ namespace grammask::internal {
 namespace {
 
 constexpr uint16_t kNoNumber = 0x7FFF;  // of tokens that are none of those that end in the loop
-constexpr size_t kMostExplored = 4096;  // places in a walk's searches for completions
+constexpr size_t kMostExplored = 128;   // places in a walk's searches for completions
 constexpr size_t kRecent = 256;
 constexpr size_t kMostAbsorbing = 8;      // states
 constexpr size_t kMostAlike = 64;         // places at which a text may be an X's and what follows
@@ -194,7 +198,7 @@ bool CountedWalk::CanEnd(const Place& p) {
 
 // Whether some X of one byte leads back here.
 bool CountedWalk::CanGoOn(const Place& p) {
-  if (p.x != 0) return false;
+  if (p.x != 0 || !MayLeadBack(terms_, p.state)) return false;
   return std::ranges::any_of(terms_.Expand(p.state).bytes, [&](const ByteEdge& edge) {
     return edge.to == p.state && AnyLeads(edge, 0, [](uint32_t x) { return x == 0; });
   });

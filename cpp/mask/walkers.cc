@@ -65,26 +65,27 @@ bool AnyHead(const TermStore& terms, TermId state, F&& holds) {
   return std::ranges::any_of(head.children(), [&](TermId c) { return holds(HeadOf(terms, c)); });
 }
 
-// False where a state begins with texts, single characters or calls, and so leads on by whatever it
-// reads, also where that is so of one part of an intersection: its edges need not be made.
-bool MayLoop(const TermStore& terms, TermId state) {
-  auto leads_on = [](const Term& t) {
-    switch (t.kind) {
-      case TermKind::kEmpty:
-      case TermKind::kBytes:
-      case TermKind::kJsonText:
-      case TermKind::kByteClass:
-      case TermKind::kCall:
-      case TermKind::kTokens:
-        return true;
-      default:
-        return false;
-    }
-  };
-  return !AnyHead(terms, state, [&](const Term& t) {
-    if (t.kind != TermKind::kChoice) return leads_on(t);
-    return std::ranges::all_of(t.children(), [&](TermId c) { return leads_on(HeadOf(terms, c)); });
-  });
+// Whether a state begins with texts, single characters or calls, and so leads on by whatever it
+// reads, also where that is so of one part of an intersection: its edges need not be made. `depth`:
+// of alternatives and parts within one another that are looked at.
+bool LeadsOn(const TermStore& terms, TermId state, int depth = 3) {
+  const Term& head = HeadOf(terms, state);
+  auto leads_on = [&](TermId c) { return LeadsOn(terms, c, depth - 1); };
+  switch (head.kind) {
+    case TermKind::kEmpty:
+    case TermKind::kBytes:
+    case TermKind::kJsonText:
+    case TermKind::kByteClass:
+    case TermKind::kCall:
+    case TermKind::kTokens:
+      return true;
+    case TermKind::kChoice:
+      return depth > 0 && std::ranges::all_of(head.children(), leads_on);
+    case TermKind::kAnd:
+      return depth > 0 && std::ranges::any_of(head.children(), leads_on);
+    default:
+      return false;
+  }
 }
 
 // Whether a state counts what it reads, and so is another one after each byte.
@@ -376,9 +377,13 @@ void StateWalker::FindStays(StatePlace* at, bool leads) {
   AddOnlyLeads(terms_, id, step, &at->stays);
 }
 
+bool MayLeadBack(const TermStore& terms, TermId state) {
+  return !LeadsOn(terms, state) && !Counts(terms, state);
+}
+
 WalkLoop LoopOf(TermStore& terms, TermId state) {
   WalkLoop loop;
-  if (!MayLoop(terms, state)) return loop;
+  if (LeadsOn(terms, state)) return loop;
   if (!Counts(terms, state)) AddAscii(terms, state, &loop.alphabet);
   if (loop.alphabet.empty()) return CountedLoop(terms, state);
   loop.most = UINT64_MAX;

@@ -25,6 +25,8 @@ namespace grammask::internal {
 WalkLoop LoopOf(SetTable& sets, SetId set, bool loops);
 // The loop of a state.
 WalkLoop LoopOf(TermStore& terms, TermId state);
+// False where a state is seen, without its edges, to be another one after each byte.
+bool MayLeadBack(const TermStore& terms, TermId state);
 // What a state, or some item of a set, can read in any order without being dead, wherever it leads.
 WalkLoop RegionOf(TermStore& terms, Regions* regions, TermId state);
 WalkLoop RegionOf(SetTable& sets, Regions* regions, SetId set);

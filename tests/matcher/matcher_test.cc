@@ -384,5 +384,28 @@ TEST(Matcher, MovesLeaveNothingBehind) {
   EXPECT_EQ(GetBitmaskSize(33), 2);
 }
 
+// What a text still needs under a bound on its length is searched for only where that is near: the
+// states of all times with a leap second are 25,000.
+TEST(Matcher, FormatsWithinALengthTakeFewStates) {
+  std::vector<std::string> tokens;
+  for (int b = 0; b < 128; ++b) tokens.push_back(std::string(1, static_cast<char>(b)));
+  for (int n = 0; n < 100; ++n) tokens.push_back(std::to_string(n / 10) + std::to_string(n % 10));
+  const TokenizerInfo tokenizer = MakeTokenizer(tokens);
+  for (const char* schema : {R"({"type": "string", "format": "date-time", "maxLength": 24})",
+                             R"({"type": "string", "format": "date-time", "maxLength": 20})",
+                             R"({"type": "string", "format": "time", "maxLength": 12})"}) {
+    GrammarCompiler compiler = MakeCompiler(tokenizer);
+    const StatusOr<CompiledGrammar> compiled = compiler.CompileJsonSchema(schema);
+    ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+    StatusOr<GrammarMatcher> matcher = GrammarMatcher::Create(*compiled);
+    ASSERT_TRUE(matcher.ok()) << matcher.status().message();
+    std::vector<int32_t> row(static_cast<size_t>(matcher->mask_words()));
+    ASSERT_TRUE(matcher->FillNextTokenBitmask(row.data()).ok());
+    ASSERT_TRUE(matcher->AcceptString("\""));
+    ASSERT_TRUE(matcher->FillNextTokenBitmask(row.data()).ok());
+    EXPECT_LT(compiled->stats().states, 10'000u) << schema;
+  }
+}
+
 }  // namespace
 }  // namespace grammask
