@@ -441,38 +441,35 @@ std::optional<TermId> TermStore::CheckedByWitness(TermId id) {
   if (length == 0 || length > kLongestWitness || length < t.min_length) return std::nullopt;
   absl::InlinedVector<std::span<const ByteEdge>, 8> edges(at.size());
   absl::InlinedVector<TermId, 8> best(at.size());
-  for (uint64_t left = length; left > 0; --left) {
+  // Moves all by the byte after which they want least all together, each less than `left`. False
+  // where there is none. Goes through the edges side by side, from one piece to the next.
+  auto step = [&](uint64_t left) {
     for (size_t i = 0; i < at.size(); ++i) edges[i] = ExpandLocked(at[i]).bytes;
-    uint64_t least = UINT64_MAX;  // what all want together
-    // The pieces of bytes, ascending, in which each part leads on.
-    for (int b = 0; b < 128;) {
-      int end = 128;
-      bool fits = true;
-      uint64_t wanting = 0;
+    uint64_t least = UINT64_MAX;
+    for (int b = 0, end; b < 128; b = end) {
+      int begin = b;
+      end = 128;
+      uint64_t wanting = 0, most = 0;
       for (auto& e : edges) {
         while (!e.empty() && e.front().hi < b) e = e.subspan(1);
-        if (e.empty() || e.front().lo >= 128) {
-          end = 128;
-          fits = false;
-          break;
-        }
-        if (e.front().lo > b) {
-          end = e.front().lo;
-          fits = false;
-          break;
-        }
-        end = std::min(end, e.front().hi + 1);
+        if (e.empty()) return least != UINT64_MAX;
+        begin = std::max<int>(begin, e.front().lo);
+        end = std::min<int>(end, e.front().hi + 1);
         const uint64_t rest = terms_[e.front().to.value].min_length;
-        fits = fits && rest < left;
         wanting += rest;
+        most = std::max(most, rest);
       }
-      if (fits && wanting < least) {
+      if (begin > b) {
+        end = begin;
+      } else if (most < left && wanting < least) {
         least = wanting;
         for (size_t i = 0; i < at.size(); ++i) best[i] = edges[i].front().to;
       }
-      b = end;
     }
-    if (least == UINT64_MAX) return std::nullopt;
+    return least != UINT64_MAX;
+  };
+  for (uint64_t left = length; left > 0; --left) {
+    if (!step(left)) return std::nullopt;
     at = best;
   }
   for (TermId part : at) {

@@ -200,9 +200,11 @@ RecordTable::~RecordTable() = default;
 
 TermId RecordTable::Make(std::span<const TermId> terms, std::span<const uint32_t> words,
                          ProcId proc, std::optional<RecordPartPlace> part) {
-  auto maker = std::make_unique<RecordMaker>(terms, words, proc, &s_);
-  const TermId made = maker->Made(part);
-  if (maker->is_large()) large_.try_emplace(proc.value, std::move(maker));
+  RecordMaker maker(terms, words, proc, &s_);
+  const TermId made = maker.Made(part);
+  if (maker.is_large()) {
+    large_.try_emplace(proc.value, std::make_unique<RecordMaker>(std::move(maker)));
+  }
   return made;
 }
 

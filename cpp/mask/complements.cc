@@ -35,11 +35,9 @@ namespace grammask::internal {
 namespace {
 
 constexpr size_t kMostPairs = 1024;
-constexpr uint32_t kMostIdle = 4000;      // nodes
-constexpr size_t kMostStates = 64;        // of a class of characters
-constexpr uint64_t kShort = 8;            // bytes of a text that many tokens may be
-constexpr uint32_t kWorthJumping = 64;    // nodes below one
-constexpr uint64_t kRestOfCharacter = 3;  // bytes
+constexpr uint32_t kMostIdle = 4000;  // nodes
+constexpr size_t kMostStates = 64;    // of a class of characters
+constexpr uint64_t kShort = 8;        // bytes of a text that many tokens may be
 
 }  // namespace
 
@@ -380,11 +378,11 @@ bool MaskCache::ComplementWalk::Run(TermId narrow, TermId wide) {
   auto enter = [&](uint32_t i, uint16_t number, bool escaped) {
     Level& level = path[nodes_[i].depth];
     level = {pairs_[static_cast<size_t>(number - kFirst)].get(), escaped};
-    if (nodes_[i].end - i < kWorthJumping) return i + 1;
+    if (nodes_[i].end - i < LeavingNodes::kWorth) return i + 1;
     std::shared_ptr<const NodeSet> leading = LeavingBelow(number, i);
     if (leading == nullptr) return i + 1;
     // Of what is passed over it is only known how long it is.
-    const uint64_t left = level.at->completion + kRestOfCharacter;
+    const uint64_t left = level.at->completion + LeavingNodes::kRestOfCharacter;
     completion = std::max(completion, left);
     reach = std::max(reach, alphabets_.deepest(i) + left);
     const NodeCursor cursor(*leading, nodes_, alphabets_);

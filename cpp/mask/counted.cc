@@ -54,13 +54,10 @@ namespace {
 constexpr uint16_t kNoNumber = 0x7FFF;  // of tokens that are none of those that end in the loop
 constexpr size_t kMostExplored = 128;   // places in a walk's searches for completions
 constexpr size_t kRecent = 256;
-constexpr size_t kMostAbsorbing = 8;      // states
-constexpr size_t kMostAlike = 64;         // places at which a text may be an X's and what follows
-constexpr size_t kFewLeadAway = 2;        // the share of the trie's nodes that these are at most
-constexpr size_t kDense = 8192;           // tokens of which there are numbers for all
-constexpr uint32_t kWorthJumping = 64;    // nodes below one
-constexpr int kWideLoop = 8;              // characters that lead back
-constexpr uint64_t kRestOfCharacter = 3;  // bytes
+constexpr size_t kMostAbsorbing = 8;  // states
+constexpr size_t kMostAlike = 64;     // places at which a text may be an X's and what follows
+constexpr size_t kFewLeadAway = 2;    // the share of the trie's nodes that these are at most
+constexpr size_t kDense = 8192;       // tokens of which there are numbers for all
 
 class CountedWalk {
  public:
@@ -578,11 +575,11 @@ std::optional<bool> CountedWalk::RunOver(TermId loose, int64_t most, uint64_t sa
     }
     if (longest == 0) return;
     measure(jump.from.state, longest, characters - jump.begun,
-            jump.beyond_ascii ? kRestOfCharacter : 0);
+            jump.beyond_ascii ? LeavingNodes::kRestOfCharacter : 0);
   };
   // Begins to jump below node i, in a place where most characters are an X each and lead back.
   auto jump_below = [&](uint32_t i, const Place& at) {
-    if (at.x != 0 || at.escaped || nodes_[i].end - i < kWorthJumping) return;
+    if (at.x != 0 || at.escaped || nodes_[i].end - i < LeavingNodes::kWorth) return;
     StatePlace& place = walker.Of(at.state);
     walker.Need(&place);
     const bool leads = alphabets.below(i).leads != 0;
@@ -593,7 +590,7 @@ std::optional<bool> CountedWalk::RunOver(TermId loose, int64_t most, uint64_t sa
     // All of them or none: what is no X leaves the loop, maybe inside a character.
     if ((stays.leads & ~whole_.leads) != 0) stays.leads = 0;
     const bool beyond_ascii = stays.leads != 0;
-    if (stays.AsciiSize() < kWideLoop ||
+    if (stays.AsciiSize() < LeavingNodes::kWideLoop ||
         !LeavingNodes::HoldBelow(alphabets, stays, i, nodes_[i].depth)) {
       return;
     }

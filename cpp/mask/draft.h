@@ -72,7 +72,8 @@ class MaskCache::Gatherer {
     } else {
       draft_.runs.push_back({first, end});
     }
-    const uint64_t rest_of_character = alphabets_->below(i).leads != 0 ? 3 : 0;
+    const uint64_t rest_of_character =
+        alphabets_->below(i).leads != 0 ? LeavingNodes::kRestOfCharacter : 0;
     reach = std::max(reach, alphabets_->deepest(i) + from.after + rest_of_character);
     completion = std::max(completion, from.after + rest_of_character);
   }

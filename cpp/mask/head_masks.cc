@@ -103,9 +103,8 @@ const Level1* MaskCache::Joined(const Level1& head, TermId tail) {
     draft->reach = std::max(draft->reach, before + walked.reach);
     draft->completion = std::max(draft->completion, walked.completion);
   };
-  const TokenTrie* left = head.residual != nullptr ? &TrieOf(*head.residual) : nullptr;
-  if (left != nullptr && !left->empty()) {
-    const TokenTrie& trie = *left;
+  if (head.residual != nullptr && !Spelled(*head.residual).entries.empty()) {
+    const TokenTrie& trie = TrieOf(*head.residual);
     Gatherer gatherer(trie.nodes, trie.tokens, nullptr, &*draft);
     gatherer.WalkFrom(&sets_, 0, tail);
     measure(gatherer, trie.before);

@@ -23,6 +23,11 @@ class LeavingNodes {
   // `nodes`, those below the node that it is for.
   std::shared_ptr<const NodeSet> Of(const TrieAlphabets& alphabets, const Alphabet& stays,
                                     uint32_t nodes);
+  // Where a walk is worth it: nodes below one, and ASCII characters that stay.
+  static constexpr uint32_t kWorth = 64;
+  static constexpr int kWideLoop = 8;
+  // A token that is passed over may end inside a character beyond ASCII: what that lacks, in bytes.
+  static constexpr uint64_t kRestOfCharacter = 3;
   // Whether they are all that leaves `stays` below a node of this depth: lists are of nodes behind
   // whole characters, and where no character beyond ASCII is in `stays`, of the first ones of a
   // text.

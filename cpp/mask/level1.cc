@@ -258,22 +258,21 @@ void MaskCache::AddEscapes(Draft* draft, Level1* out) {
     references.push_back(i);
     return true;
   });
-  if (draft->residues.empty() && spelled.size() >= kManyEscapes) {
-    std::lock_guard lock(mutex_);
-    auto* residual = new (memory_.Allocate<Residual>(1)) Residual;
-    residual->nodes = memory_.Copy(std::span<const uint32_t>(spelled));
-    residual->taken = out->accepted.bitmap;
-    residual->taken_list = out->accepted.list;
-    bytes_ += sizeof(Residual) + residual->nodes.size_bytes();
-    out->references = memory_.Copy(std::span<const uint32_t>(references));
-    out->residual = residual;
-    return;
-  }
-  SpellOut(spelled, out->accepted.bitmap, draft->accepted, draft);
+  const bool waits = draft->residues.empty() && spelled.size() >= kManyEscapes;
   {
     std::lock_guard lock(mutex_);
     out->references = memory_.Copy(std::span<const uint32_t>(references));
+    if (waits) {
+      auto* residual = new (memory_.Allocate<Residual>(1)) Residual;
+      residual->nodes = memory_.Copy(std::span<const uint32_t>(spelled));
+      residual->taken = out->accepted.bitmap;
+      residual->taken_list = out->accepted.list;
+      bytes_ += sizeof(Residual) + residual->nodes.size_bytes();
+      out->residual = residual;
+    }
   }
+  if (waits) return;
+  SpellOut(spelled, out->accepted.bitmap, draft->accepted, draft);
   if (!draft->left_over.empty()) out->residual = ResidualOf(draft->left_over);
 }
 

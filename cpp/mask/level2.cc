@@ -86,7 +86,7 @@ void MaskCache::WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit
   };
   if (level1.residual != nullptr) {
     const TokenTrie& left = TrieOf(*level1.residual);
-    if (!left.empty()) walk(left.nodes, nullptr, left.tokens, 1, left.node_count(), 0);
+    walk(left.nodes, nullptr, left.tokens, 1, left.node_count(), 0);
   }
   for (uint32_t top : level1.references) {
     const auto nodes = vocab_->nodes();

@@ -100,9 +100,6 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
               Calls&& calls) {
   constexpr bool kLeaps = std::remove_cvref_t<Calls>::kStretches;
   constexpr uint32_t kNoStop = UINT32_MAX;
-  constexpr uint32_t kWorthLeaping = 64;        // nodes below one
-  constexpr int kWideLoop = 8;                  // characters that lead back
-  constexpr uint64_t kRestOfCharacter = 3;      // bytes
   constexpr uint32_t kWorthJumping = 64;        // nodes below one
   constexpr uint32_t kWorthNoting = 32;         // likewise
   constexpr uint32_t kWorthRoamingAgain = 256;  // likewise
@@ -164,12 +161,14 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
   // Begins to leap below node i, in the place `at`, where most characters lead back to it. False
   // where that is not so.
   [[maybe_unused]] auto leap = [&](Place& at, uint32_t i) {
-    if (alphabets == nullptr || nodes[i].end - i < kWorthLeaping || at.escaping) return false;
+    if (alphabets == nullptr || nodes[i].end - i < LeavingNodes::kWorth || at.escaping) {
+      return false;
+    }
     if (!at.looked) LookForLoop(walker, &at, false);
-    if (at.loop.most != UINT64_MAX || at.loop.size < kWideLoop) return false;
+    if (at.loop.most != UINT64_MAX || at.loop.size < LeavingNodes::kWideLoop) return false;
     const bool leads = alphabets->below(i).leads != 0;
     if (!at.asked || (leads && !at.asked_leads)) walker.FindStays(&at, leads);
-    if (at.stays.AsciiSize() < kWideLoop ||
+    if (at.stays.AsciiSize() < LeavingNodes::kWideLoop ||
         !LeavingNodes::HoldBelow(*alphabets, at.stays, i, nodes[i].depth)) {
       return false;
     }
@@ -181,7 +180,7 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
                                               beyond_ascii, i + 1, nodes[i].end};
     Walker::Enter(&at, nodes[i].end, &begun.level);
     // A token may end inside a character.
-    begun.from = {{at.completion + (beyond_ascii ? kRestOfCharacter : 0)}, at.id};
+    begun.from = {{at.completion + (beyond_ascii ? LeavingNodes::kRestOfCharacter : 0)}, at.id};
     leaps.push_back(std::move(begun));
     stop = i + 1;
     return true;

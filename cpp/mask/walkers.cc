@@ -306,7 +306,7 @@ void StateWalker::Meet(TermId id, StatePlace* at) {
   const Term& t = terms_.term(id);
   at->escaping = t.nullable;
   at->completion = t.min_length;
-  const Term& head = t.kind == TermKind::kSequence ? terms_.term(t.children()[0]) : t;
+  const Term& head = HeadOf(terms_, id);
   at->text = head.kind == TermKind::kBytes || head.kind == TermKind::kJsonText;
 }
 

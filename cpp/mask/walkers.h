@@ -152,40 +152,65 @@ struct LooseLeads {
   uint64_t looked = 0, loop = 0;
 };
 
-// What is kept between walks of one SetTable: the path, and the places met lately.
-struct WalkScratch {
+// What is kept of one kind of walk: the path, and the places met lately.
+template <class PlaceOf, class LevelOf>
+struct WalkLane {
+  using Place = PlaceOf;
+  using Level = LevelOf;
+  using Id = decltype(Place::id);
   static constexpr size_t kPlaces = 128;
-  std::vector<SetLevel> set_levels;
-  std::vector<StateLevel> state_levels;
-  std::vector<Roaming<SetId>> set_roaming;     // by level
-  std::vector<Roaming<TermId>> state_roaming;  // likewise
-  std::vector<Leap<SetLevel, SetId>> set_leaps;
-  std::vector<Leap<StateLevel, TermId>> state_leaps;
+  std::vector<Level> levels;
+  std::vector<Roaming<Id>> roaming;  // by level
+  std::vector<Leap<Level, Id>> leaps;
+  Place places[kPlaces];  // by id
+};
+using SetLane = WalkLane<SetPlace, SetLevel>;
+using StateLane = WalkLane<StatePlace, StateLevel>;
+
+// What is kept between walks of one SetTable.
+struct WalkScratch {
+  SetLane by_set;
+  StateLane by_state;
   LeavingNodes leaving;
   absl::flat_hash_map<uint32_t, LooseLeads> loose;  // by state
   Regions regions;
   std::vector<uint16_t> numbers;  // of tokens, see counted.cc
   uint32_t in_vain = 0;           // places in this mask that were asked for a loop, and had none
-  SetPlace sets[kPlaces];         // by id
-  StatePlace states[kPlaces];     // by id
+};
+
+// What both walkers keep at hand.
+template <class Lane>
+class WalkerOf {
+ public:
+  using Id = typename Lane::Id;
+  using Place = typename Lane::Place;
+  using Level = typename Lane::Level;
+  std::vector<Level>& levels() { return lane_.levels; }
+  std::vector<Roaming<Id>>& roaming() { return lane_.roaming; }
+  std::vector<Leap<Level, Id>>& leaps() { return lane_.leaps; }
+  LeavingNodes& leaving() { return scratch_.leaving; }
+  uint32_t& in_vain() { return scratch_.in_vain; }
+
+ protected:
+  WalkerOf(WalkScratch* scratch, Lane* lane) : scratch_(*scratch), lane_(*lane) {}
+  // Where a place is kept; it may hold another.
+  Place& SlotOf(Id id) { return lane_.places[id.value % Lane::kPlaces]; }
+
+  WalkScratch& scratch_;
+
+ private:
+  Lane& lane_;
 };
 
 // How the walk moves between sets of items.
-class SetWalker {
+class SetWalker : public WalkerOf<SetLane> {
  public:
-  using Id = SetId;
-  using Place = SetPlace;
-  using Level = SetLevel;
-  SetWalker(SetTable* sets, WalkScratch* scratch) : sets_(*sets), scratch_(*scratch) {}
+  SetWalker(SetTable* sets, WalkScratch* scratch)
+      : WalkerOf(scratch, &scratch->by_set), sets_(*sets) {}
 
   static bool IsDead(SetId id) { return id == SetTable::Dead(); }
-  std::vector<Level>& levels() { return scratch_.set_levels; }
-  std::vector<Roaming<Id>>& roaming() { return scratch_.set_roaming; }
-  std::vector<Leap<Level, Id>>& leaps() { return scratch_.set_leaps; }
-  LeavingNodes& leaving() { return scratch_.leaving; }
-  uint32_t& in_vain() { return scratch_.in_vain; }
   Place& Of(SetId id) {
-    Place& at = scratch_.sets[id.value % WalkScratch::kPlaces];
+    Place& at = SlotOf(id);
     if (at.id != id) [[unlikely]]
       Meet(id, &at);
     return at;
@@ -256,28 +281,20 @@ class SetWalker {
   void TakeTable(Place* at);
 
   SetTable& sets_;
-  WalkScratch& scratch_;
 };
 
 // How it moves between states alone, in an unknown context: what a state reads needs no set as long
 // as it calls no procedure. Most sets would be of a few bytes, and met in one mask only. A state
 // that reads many ranges is left to sets all the same: these look a byte up instead of searching
 // it.
-class StateWalker {
+class StateWalker : public WalkerOf<StateLane> {
  public:
-  using Id = TermId;
-  using Place = StatePlace;
-  using Level = StateLevel;
-  StateWalker(TermStore* terms, WalkScratch* scratch) : terms_(*terms), scratch_(*scratch) {}
+  StateWalker(TermStore* terms, WalkScratch* scratch)
+      : WalkerOf(scratch, &scratch->by_state), terms_(*terms) {}
 
   static bool IsDead(TermId id) { return id == TermStore::Nothing(); }
-  std::vector<Level>& levels() { return scratch_.state_levels; }
-  std::vector<Roaming<Id>>& roaming() { return scratch_.state_roaming; }
-  std::vector<Leap<Level, Id>>& leaps() { return scratch_.state_leaps; }
-  LeavingNodes& leaving() { return scratch_.leaving; }
-  uint32_t& in_vain() { return scratch_.in_vain; }
   Place& Of(TermId id) {
-    Place& at = scratch_.states[id.value % WalkScratch::kPlaces];
+    Place& at = SlotOf(id);
     if (at.id != id) [[unlikely]]
       Meet(id, &at);
     return at;
@@ -331,7 +348,6 @@ class StateWalker {
   void TakeEdges(Place* at);
 
   TermStore& terms_;
-  WalkScratch& scratch_;
 };
 
 }  // namespace grammask::internal

@@ -3,13 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <ctime>
 #include <random>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "automaton/build.h"
+#include "base/cpu_seconds.h"
 #include "grammar/json_schema.h"
 #include "grammar/member_trie.h"
 #include "grammar/record.h"
@@ -148,13 +148,6 @@ TEST(Records, RandomOnesAreWhatTheyStandFor) {
   }
 }
 
-// Processor time of this thread, in seconds.
-double ThreadTime() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
 // Seconds until a parse of an object of so many optional members has read its brace: the least of a
 // few times.
 double TimeToFirstMember(int members) {
@@ -173,10 +166,10 @@ double TimeToFirstMember(int members) {
   double least = 1e9;
   for (int i = 0; i < 3; ++i) {
     Walker walker(*grammar);
-    const double began = ThreadTime();
+    const double began = CpuSeconds();
     const SetId inside = walker.sets().Run(walker.start(), "{");
     EXPECT_NE(walker.sets().Step(inside, '"'), SetTable::Dead());
-    least = std::min(least, ThreadTime() - began);
+    least = std::min(least, CpuSeconds() - began);
   }
   return least;
 }

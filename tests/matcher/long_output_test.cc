@@ -1,11 +1,11 @@
 // Long outputs: the last token costs what the first did, in time and in memory; deep nesting.
 #include <gtest/gtest.h>
 
-#include <ctime>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "base/cpu_seconds.h"
 #include "matcher_world.h"
 
 namespace grammask {
@@ -22,12 +22,6 @@ TokenizerInfo Tokenizer() {
     tokens.push_back("\"," + std::to_string(i));
   }
   return MakeTokenizer(tokens);
-}
-
-double CpuSeconds() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
 CompiledGrammar CompileSchema(const char* schema) {
