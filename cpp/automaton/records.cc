@@ -4,6 +4,7 @@
 // optional, a R1 | b R2 | c R3, where R1 = (,b)? R2. Of a record with many members every sixteenth
 // R is a procedure of its own, made when it is called, and so are further members that may come
 // first: in `{` of an object with a thousand required properties only the first sixteen are made.
+// The keys of a procedure are read in one state as far as all of them begin alike.
 // Key texts that others must not have are taken out of any string as one list of words.
 //
 // Cost: a dozen terms a member, and for the first of a record's procedures one look at each member.
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "automaton/words.h"
+#include "base/utf8.h"
 #include "grammar/ast.h"
 
 namespace grammask::internal {
@@ -73,15 +75,58 @@ class RecordMaker {
     return s_.Sequence(open_, s_.Choice(inside));
   }
 
+  // Members of one procedure, put in front of what follows them, from the last to the first.
+  struct Run {
+    std::string_view prefix;                   // all their keys begin with it
+    TermId rest;                               // what follows the member before the first
+    TermId behind;                             // that where none of the run comes next
+    absl::InlinedVector<TermId, kChunk> next;  // that with each, from behind the prefix on
+  };
+
+  // The members [first, last), with what follows a member where the next one is `first`, or, but
+  // for that, `second`.
+  Run RunOf(size_t first, size_t last, size_t second) {
+    Run run;
+    run.prefix = CommonPrefix(first, last);
+    run.rest = run.behind = last < members_.size() ? RestOrCall(last) : Others();
+    for (size_t i = last; i-- > first;) {
+      const Entry& m = members_[i];
+      if (m.required) {
+        run.next.clear();
+        run.behind = TermStore::Nothing();
+      }
+      const std::string_view key = view_.key(m.index).substr(run.prefix.size());
+      const TermId parts[] = {s_.Literal(key, true), quote_colon_, m.value, after_, run.rest};
+      run.next.push_back(s_.Sequence(parts));
+      if (i < second) continue;
+      const TermId alternatives[] = {Behind(comma_quote_, run), run.behind};
+      run.rest = s_.Choice(alternatives);
+    }
+    return run;
+  }
+
+  TermId Behind(TermId lead, const Run& run) {
+    const TermId parts[] = {lead, s_.Literal(run.prefix, true), s_.Choice(run.next)};
+    return s_.Sequence(parts);
+  }
+
+  // Keys such as field_0001 share theirs, and so the states of it.
+  std::string_view CommonPrefix(size_t first, size_t last) const {
+    std::string_view prefix = view_.key(members_[first].index);
+    for (size_t i = first + 1; i < last && !prefix.empty(); ++i) {
+      const std::string_view key = view_.key(members_[i].index);
+      size_t same = 0;
+      while (same < std::min(prefix.size(), key.size()) && prefix[same] == key[same]) ++same;
+      prefix = prefix.substr(0, same);
+    }
+    return prefix.substr(0, CompleteUtf8Prefix(prefix));
+  }
+
   // A member from `first` on that may be the first of all, and what follows.
   TermId Firsts(size_t first) {
     const size_t last = std::min(first + kChunk, may_lead_);
-    absl::InlinedVector<TermId, kChunk + 1> alternatives;
-    TermId rest = last < members_.size() ? RestOrCall(last) : Others();
-    for (size_t i = last; i-- > first;) {
-      alternatives.push_back(Member(members_[i], quote_, rest));
-      if (i > first) rest = Before(members_[i], rest);
-    }
+    absl::InlinedVector<TermId, 3> alternatives;
+    if (first < last) alternatives.push_back(Behind(quote_, RunOf(first, last, first + 1)));
     if (last < may_lead_) {
       alternatives.push_back(Part(RecordPart::kFirsts, last, Lengths().firsts[last]));
     } else if (all_optional_ && other_ != TermStore::Nothing()) {
@@ -93,9 +138,7 @@ class RecordMaker {
   // What follows a member, where the next one is `first`.
   TermId Rest(size_t first) {
     const size_t last = std::min((first / kChunk + 1) * kChunk, members_.size());
-    TermId rest = last < members_.size() ? RestOrCall(last) : Others();
-    for (size_t i = last; i-- > first;) rest = Before(members_[i], rest);
-    return rest;
+    return first < last ? RunOf(first, last, first).rest : Others();
   }
 
   TermId RestOrCall(size_t first) {
@@ -107,18 +150,6 @@ class RecordMaker {
     const uint32_t program[] = {StepWord(TermKind::kCall, static_cast<size_t>(part)), proc_.value,
                                 static_cast<uint32_t>(first)};
     return s_.Call(s_.LazyProc(program, length));
-  }
-
-  TermId Member(const Entry& member, TermId lead, TermId rest) {
-    const TermId parts[] = {
-        lead, s_.Literal(view_.key(member.index), true), quote_colon_, member.value, after_, rest};
-    return s_.Sequence(parts);
-  }
-
-  // `rest` behind a member that is not the first of all.
-  TermId Before(const Entry& member, TermId rest) {
-    if (member.required) return Member(member, comma_quote_, rest);
-    return s_.Sequence(s_.Repeat(Member(member, comma_quote_, TermStore::Empty()), 0, 1), rest);
   }
 
   // A member that is none of the named ones.
