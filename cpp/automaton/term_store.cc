@@ -165,13 +165,18 @@ TermStore::TermStore(const Limits& limits, int64_t small_count)
 TermStore::~TermStore() = default;
 
 TermId TermStore::Intern(const Key& key) {
+  steps_ += 1 + key.children.size();
   const uint32_t hash = key.Hash();
   IdTable::Place place;
   const auto known =
       table_.Find(key.Newest(), hash, [&](uint32_t id) { return key.Equals(terms_[id]); }, &place);
   if (known.has_value()) return TermId(*known);
-  if (state_bytes() > most_bytes_ && !building_) [[unlikely]]
-    NoteOverrun(Overrun::kBytes);
+  if (!building_) {
+    if (state_bytes() > most_bytes_) [[unlikely]]
+      NoteOverrun(Overrun::kBytes);
+    if (steps_ > most_steps_) [[unlikely]]
+      NoteOverrun(Overrun::kSteps);
+  }
   const auto id = static_cast<uint32_t>(terms_.size());
   Term& t = terms_.Append();
   t.kind = key.kind;

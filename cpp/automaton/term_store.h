@@ -353,6 +353,7 @@ class TermStore {
     kNone,
     kStates,  // Limits::max_mask_states
     kBytes,   // Limits::max_mask_bytes
+    kSteps,   // Limits::max_mask_steps
   };
   Overrun overrun_by() const { return overrun_.load(std::memory_order_acquire); }
   bool overrun() const { return overrun_by() != Overrun::kNone; }
@@ -360,8 +361,11 @@ class TermStore {
     return overrun() && overrun_thread_ == std::this_thread::get_id();
   }
   void NoteOverrun(Overrun what);  // the first counts; lock
-  // The bytes of max_mask_bytes are counted from here on. Lock.
-  void AllowGrowth() { most_bytes_ = state_bytes() + limits_.max_mask_bytes; }
+  // The bytes of max_mask_bytes and the steps of max_mask_steps are counted from here on. Lock.
+  void AllowGrowth() {
+    most_bytes_ = state_bytes() + limits_.max_mask_bytes;
+    most_steps_ = steps_ + limits_.max_mask_steps;
+  }
 
   // True once a question of emptiness went over Limits::max_regular_states; such a term is taken
   // for not empty. Lock.
@@ -510,6 +514,7 @@ class TermStore {
   bool over_budget_ = false, building_ = false;
   size_t search_left_ = 0;          // states that the search for emptiness may still explore
   size_t most_bytes_ = 0;           // of state_bytes()
+  uint64_t steps_ = 0, most_steps_ = 0;  // terms asked for, and their parts
   std::thread::id overrun_thread_;  // written before overrun_
   int searches_ = 0;                // under way, one within another
 };

@@ -294,5 +294,6 @@ StatusOr<CompiledGrammar> GrammarCompiler::Load(std::string_view bytes, bool tru
 void GrammarCompiler::ClearCache() { impl_->cache.Clear(); }
 int64_t GrammarCompiler::cache_size_bytes() const { return impl_->cache.bytes(); }
 int64_t GrammarCompiler::cache_limit_bytes() const { return impl_->options.cache_limit_bytes; }
+const Limits& GrammarCompiler::limits() const { return impl_->options.limits; }
 
 }  // namespace grammask

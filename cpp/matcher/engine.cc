@@ -24,6 +24,12 @@ constexpr size_t kSlack = 8;  // the part of a budget by which outputs may go ov
 }  // namespace
 
 Status OverrunError(TermStore::Overrun what) {
+  if (what == TermStore::Overrun::kSteps) {
+    return ResourceExhausted(
+        "the mask at this place of the text takes more than limits.max_mask_steps steps; use fewer "
+        "or simpler patterns, with no counts inside one another such as (a{2,9}b){3,9}, or raise "
+        "the limit");
+  }
   if (what == TermStore::Overrun::kStates) {
     return ResourceExhausted(
         "at this place of the text it takes more than limits.max_mask_states states to decide "

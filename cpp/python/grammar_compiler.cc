@@ -16,6 +16,7 @@
 #include "python/bindings.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/limits.h"
 #include "python/schema_options.h"
 
 namespace py = pybind11;
@@ -24,7 +25,7 @@ namespace grammask::python {
 namespace {
 
 GrammarCompiler Create(py::handle tokenizer_info, int max_threads, bool cache_enabled,
-                       int64_t cache_limit_bytes) {
+                       int64_t cache_limit_bytes, py::handle limits) {
   if (!py::isinstance<TokenizerInfo>(tokenizer_info)) {
     RaiseArgument(std::string("tokenizer_info must be a grammask.TokenizerInfo, not ") +
                   Py_TYPE(tokenizer_info.ptr())->tp_name +
@@ -38,6 +39,7 @@ GrammarCompiler Create(py::handle tokenizer_info, int max_threads, bool cache_en
   options.max_threads = max_threads;
   options.cache_enabled = cache_enabled;
   options.cache_limit_bytes = cache_limit_bytes;
+  options.limits = ReadLimits(limits);
   return ValueOrRaise(
       GrammarCompiler::Create(tokenizer_info.cast<const TokenizerInfo&>(), options));
 }
@@ -87,13 +89,16 @@ CompiledGrammar CompileGrammar(GrammarCompiler& compiler, py::handle grammar,
 constexpr char kClassDoc[] =
     R"(Compiles grammars for one vocabulary and keeps what it compiled.
 
-GrammarCompiler(tokenizer_info, *, max_threads=8, cache_enabled=True, cache_limit_bytes=-1)
+GrammarCompiler(tokenizer_info, *, max_threads=8, cache_enabled=True, cache_limit_bytes=-1,
+limits=None)
 
 tokenizer_info: a TokenizerInfo.
 max_threads: threads that work ahead of need may use.
 cache_enabled: keep compiled grammars, by their text and options.
 cache_limit_bytes: a bound on the memory of what is kept, the tables that grammars share included;
     the least recently used grammars go first. -1: no limit.
+limits: a mapping of names to ints, bounds on time and memory other than the default: those that
+    LimitError speaks of, such as {"max_mask_steps": 10**9}. See the property of that name.
 
 Thread-safe; compile calls release the GIL, and concurrent requests for one text share the work.)";
 
@@ -146,8 +151,9 @@ void BindGrammarCompiler(py::module_& m) {
   SetPublicModule(type);
   type.def(py::init(&Create), py::arg("tokenizer_info"), py::kw_only(), py::arg("max_threads") = 8,
            py::arg("cache_enabled") = true, py::arg("cache_limit_bytes") = -1,
+           py::arg("limits") = py::none(),
            "__init__(self, tokenizer_info, *, max_threads=8, cache_enabled=True, "
-           "cache_limit_bytes=-1)\n--\n\nSee the class.");
+           "cache_limit_bytes=-1, limits=None)\n--\n\nSee the class.");
   BindCompileMethods(type);
   type.def("clear_cache", &GrammarCompiler::ClearCache, py::call_guard<py::gil_scoped_release>(),
            "clear_cache(self)\n--\n\nForgets every compiled grammar; those in use live on.");
@@ -155,6 +161,9 @@ void BindGrammarCompiler(py::module_& m) {
            "get_cache_size_bytes(self)\n--\n\nMemory of what the cache holds, in bytes.");
   type.def_property_readonly("cache_limit_bytes", &GrammarCompiler::cache_limit_bytes,
                              "Most bytes that the cache may hold; -1: no limit.");
+  type.def_property_readonly(
+      "limits", [](const GrammarCompiler& compiler) { return LimitsDict(compiler.limits()); },
+      "The bounds in force, a dict of name to int (docs/python.md says what each bounds).");
 }
 
 }  // namespace grammask::python

@@ -162,7 +162,7 @@ class CompiledGrammar {
   CompileStats stats() const;
   // Computes level-1 masks of up to `max_states` states ahead of need, on `threads` threads; states
   // in which a long count nears its bound are left for first need. Ends early where a mask takes
-  // more than Limits::max_mask_states or max_mask_bytes.
+  // more than Limits::max_mask_states, max_mask_bytes or max_mask_steps.
   // Returns how many were computed. Calls progress(done, found so far) now and then.
   size_t Precompute(int threads, size_t max_states,
                     const std::function<void(size_t, size_t)>& progress = nullptr) const;
@@ -214,6 +214,7 @@ class GrammarCompiler {
   void ClearCache();
   int64_t cache_size_bytes() const;
   int64_t cache_limit_bytes() const;
+  const Limits& limits() const;  // as they were given
 
   struct Impl;
 
@@ -240,8 +241,8 @@ class GrammarMatcher {
 
   // Advances by one token. False, and no change, when the token may not come next: out of range,
   // special where no rule asks for it, or after termination. A stop token is taken only where the
-  // text is complete, and terminates. False also where that takes more than Limits::max_mask_states
-  // or max_mask_bytes to tell; so of AcceptString.
+  // text is complete, and terminates. False also where that takes more than Limits::max_mask_states,
+  // max_mask_bytes or max_mask_steps to tell; so of AcceptString.
   bool AcceptToken(int32_t token);
   // Advances by bytes, as one step of the history. False, and no change, when they may not come.
   bool AcceptString(std::string_view bytes);
@@ -250,7 +251,7 @@ class GrammarMatcher {
   size_t MatchingPrefix(std::string_view bytes) const;
   // Writes the mask of the next token to `row`, mask_words() words. Returns false when every token
   // of the vocabulary is allowed. kFailedPrecondition after termination; kResourceExhausted over
-  // Limits::max_mask_states or max_mask_bytes, with a row that is not to be used.
+  // Limits::max_mask_states, max_mask_bytes or max_mask_steps, with a row that is not to be used.
   StatusOr<bool> FillNextTokenBitmask(int32_t* row);
   // The text that must come next whatever the model says (whole characters; where only the
   // spelling of a JSON string is free, its plain spelling). Errors as of FillNextTokenBitmask.

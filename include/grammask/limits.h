@@ -18,10 +18,12 @@ struct Limits {
   size_t max_ast_nodes = 20'000'000;           // nodes of one grammar
   // States explored to decide which intersections of one grammar match nothing.
   size_t max_regular_states = 1'000'000;
-  // What one mask may ask for: states explored to decide whether one intersection matches nothing,
-  // and bytes of new automaton states.
+  // What one mask may ask for: states explored to decide whether one intersection matches nothing;
+  // bytes of new automaton states; and states asked for, known or new, with what they are made of,
+  // some 30 to 100 ns each.
   size_t max_mask_states = 20'000;
   size_t max_mask_bytes = size_t{256} << 20;
+  size_t max_mask_steps = 25'000'000;
   size_t max_schema_steps = 5'000'000;  // combining steps of one JSON Schema
   // Automaton states, parser sets and masks of a compiler. On Linux nine sixteenths of it, 128 MB
   // at most, are taken when the process's first compiler is made, and shared by all of them.

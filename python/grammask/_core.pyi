@@ -191,6 +191,7 @@ class GrammarCompiler:
         max_threads: int = 8,
         cache_enabled: bool = True,
         cache_limit_bytes: int = -1,
+        limits: Optional[Mapping[str, int]] = None,
     ) -> None: ...
     def compile_json_schema(
         self,
@@ -223,6 +224,8 @@ class GrammarCompiler:
     def get_cache_size_bytes(self) -> int: ...
     @property
     def cache_limit_bytes(self) -> int: ...
+    @property
+    def limits(self) -> Dict[str, int]: ...
 
 class GrammarMatcher:
     def __init__(

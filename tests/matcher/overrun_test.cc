@@ -64,6 +64,12 @@ CompilerOptions FewBytes() {
   return options;
 }
 
+CompilerOptions FewSteps() {
+  CompilerOptions options;
+  options.limits.max_mask_steps = 300;
+  return options;
+}
+
 Status Fill(GrammarMatcher* matcher) {
   std::vector<int32_t> row(static_cast<size_t>(matcher->mask_words()));
   return matcher->FillNextTokenBitmask(row.data()).status();
@@ -114,11 +120,26 @@ TEST(Overrun, AMaskOfTooManyStates) {
   ExpectLimit(Fill(&m), "limits.max_mask_bytes");
 }
 
+TEST(Overrun, AMaskOfTooManySteps) {
+  const TokenizerInfo tokenizer = Letters();
+  GrammarCompiler few = MakeCompiler(tokenizer, FewSteps());
+  for (const Grammar& grammar : {EleventhFromTheEnd(), Clash()}) {
+    GrammarMatcher m = MakeMatcher(&few, grammar);
+    for (int round = 0; round < 2; ++round) ExpectLimit(Fill(&m), "limits.max_mask_steps");
+  }
+  // What takes few steps a mask goes on for as many masks as there are.
+  GrammarMatcher m = MakeMatcher(&few, Palindromes("c"));
+  for (int i = 0; i < 2'000; ++i) {
+    ASSERT_TRUE(Fill(&m).ok()) << i;
+    ASSERT_TRUE(m.AcceptString(i % 3 == 0 ? "a" : "b")) << i;
+  }
+}
+
 // What others have of the tables is the same before, after, and while one of them asks too much.
 TEST(Overrun, OthersGoOn) {
   const TokenizerInfo tokenizer = Letters();
   GrammarCompiler reference = MakeCompiler(tokenizer);
-  for (const CompilerOptions& options : {FewStates(), FewBytes()}) {
+  for (const CompilerOptions& options : {FewStates(), FewBytes(), FewSteps()}) {
     const bool states = options.limits.max_mask_states == FewStates().limits.max_mask_states;
     GrammarCompiler compiler = MakeCompiler(tokenizer, options);
     GrammarMatcher bad = MakeMatcher(&compiler, states ? Clash() : EleventhFromTheEnd());

@@ -93,6 +93,64 @@ def test_cache_is_bounded(tokenizer_info):
     assert compiler.compile_regex("first") != first  # the least recently used went first
 
 
+def test_limits_are_those_of_the_compiler(tokenizer_info):
+    default = grammask.GrammarCompiler(tokenizer_info).limits
+    assert default["max_source_bytes"] == 64 << 20 and default["max_mask_steps"] == 25_000_000
+    schema = {"type": "string", "minLength": 3}
+    few = grammask.GrammarCompiler(tokenizer_info, limits={"max_source_bytes": 20})
+    assert few.limits == {**default, "max_source_bytes": 20}
+    with pytest.raises(grammask.LimitError, match="max_source_bytes"):
+        few.compile_json_schema(schema)
+    few.compile_json_schema(True)
+
+
+def test_a_limit_that_stops_a_mask_can_be_raised(tokenizer_info):
+    # Each text of a's and b's leads to a state of its own.
+    regex = "[ab]*a[ab]{9}"
+    steps = 300
+
+    def fill(limit):
+        compiler = grammask.GrammarCompiler(tokenizer_info, limits={"max_mask_steps": limit})
+        matcher = grammask.GrammarMatcher(compiler.compile_regex(regex))
+        bitmask = grammask.allocate_token_bitmask(1, tokenizer_info.vocab_size)
+        for i in range(200):
+            matcher.fill_next_token_bitmask(bitmask)
+            assert matcher.accept_string("ab"[i * i // 3 % 2] + "abba"[i % 4] * 3)
+
+    with pytest.raises(grammask.LimitError, match="limits.max_mask_steps"):
+        fill(steps)
+    fill(1000 * steps)
+
+
+def test_the_least_limits_end_in_errors_only(tokenizer_info):
+    for name in grammask.GrammarCompiler(tokenizer_info).limits:
+        compiler = grammask.GrammarCompiler(tokenizer_info, limits={name: 1})
+        for schema in ({"type": "string", "maxLength": 9, "pattern": "a"}, {"enum": ["ab", 1]}):
+            try:
+                matcher = grammask.GrammarMatcher(compiler.compile_json_schema(schema))
+                assert allowed_ids(matcher, tokenizer_info.vocab_size)
+            except grammask.LimitError as error:
+                assert name in str(error)
+
+
+@pytest.mark.parametrize(
+    "limits, error, words",
+    [
+        ({"max_masks": 1}, ValueError, "max_masks.*max_mask_steps"),
+        ({"max_nesting": 0}, ValueError, r'limits\["max_nesting"\] is 0; it must be from 1'),
+        ({"max_nesting": 2**31}, ValueError, "from 1 to 2147483647"),
+        ({"max_mask_bytes": 2**70}, ValueError, "from 1 to"),
+        ({"max_nesting": 1.5}, TypeError, "max_nesting.*an int"),
+        ({"max_nesting": True}, TypeError, "max_nesting.*an int"),
+        ({1: 1}, TypeError, "key of limits"),
+        ([("max_nesting", 1)], TypeError, "mapping"),
+    ],
+)
+def test_limits_that_are_none(tokenizer_info, limits, error, words):
+    with pytest.raises(error, match=words):
+        grammask.GrammarCompiler(tokenizer_info, limits=limits)
+
+
 def test_options_are_part_of_the_key(compiler):
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
     compact = compiler.compile_json_schema(schema, any_whitespace=False)
