@@ -4,7 +4,9 @@
 // where one item reads `a` to `f` and another `d` to `z`, the classes are a-c, d-f and g-z. Equal
 // maps from bytes to classes are one, as most states read one character or another spelling of it.
 //
-// Cost: linear in the edges; of up to four items they are gone through side by side, of more they
+// Where items return to does not matter, so of many items each state is looked at once.
+//
+// Cost: linear in the edges; of up to four states they are gone through side by side, of more they
 // are laid over one another (base/byte_overlay.h). Tests: tests/parser/set_table_test.cc.
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/inlined_vector.h>
@@ -19,14 +21,14 @@ namespace grammask::internal {
 namespace {
 
 constexpr size_t kLinearSearch = 32;  // keys up to which a linear search beats a hash map
-constexpr size_t kFewItems = 4;  // of a set whose edges are gone through side by side; see Moves
+constexpr size_t kFewStates = 4;  // whose edges are gone through side by side; see Moves
 
-// Where each of a few items moves.
+// Where each of a few states moves.
 struct Moves {
   uint64_t first = 0, last = 0;  // two each
 
-  void Set(size_t item, uint32_t to) {
-    (item < 2 ? first : last) |= uint64_t{to} << (item % 2 * 32);
+  void Set(size_t state, uint32_t to) {
+    (state < 2 ? first : last) |= uint64_t{to} << (state % 2 * 32);
   }
   friend bool operator==(const Moves&, const Moves&) = default;
   template <class H>
@@ -109,15 +111,21 @@ const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
     }
     return InternClasses(runs);
   }
+  absl::InlinedVector<TermId, 16> states;
+  for (const Item& item : items) states.push_back(item.term);
+  if (states.size() > kFewStates) {
+    std::ranges::sort(states);
+    states.erase(std::unique(states.begin(), states.end()), states.end());
+  }
   // Bytes between two neighbouring ends of edges behave alike; pieces with the same moves are one
   // class.
-  if (items.size() <= kFewItems) {
-    ClassesOfFew(items, add);
+  if (states.size() <= kFewStates) {
+    ClassesOfFew(states, add);
     return InternClasses(runs);
   }
   ByteOverlay<uint64_t> overlay;
-  for (uint32_t i = 0; i < items.size(); ++i) {
-    for (const ByteEdge& e : terms_.ExpandLocked(items[i].term).bytes) {
+  for (uint32_t i = 0; i < states.size(); ++i) {
+    for (const ByteEdge& e : terms_.ExpandLocked(states[i]).bytes) {
       overlay.Add(e.lo, e.hi, uint64_t{i} << 32 | e.to.value);
     }
   }
@@ -128,15 +136,15 @@ const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
   return InternClasses(runs);
 }
 
-// Goes through the edges of all items side by side, from one piece to the next.
+// Goes through the edges of all states side by side, from one piece to the next.
 template <class Add>
-void SetTable::ClassesOfFew(std::span<const Item> items, Add&& add) {
+void SetTable::ClassesOfFew(std::span<const TermId> states, Add&& add) {
   struct Cursor {
     const ByteEdge *edge = nullptr, *end = nullptr;
   };
-  Cursor cursors[kFewItems];
-  for (size_t i = 0; i < items.size(); ++i) {
-    const std::span<const ByteEdge> edges = terms_.ExpandLocked(items[i].term).bytes;
+  Cursor cursors[kFewStates];
+  for (size_t i = 0; i < states.size(); ++i) {
+    const std::span<const ByteEdge> edges = terms_.ExpandLocked(states[i]).bytes;
     cursors[i] = {edges.data(), edges.data() + edges.size()};
   }
   Numbering<Moves> classes;
@@ -144,7 +152,7 @@ void SetTable::ClassesOfFew(std::span<const Item> items, Add&& add) {
     Moves moves;
     bool read = false;
     int end = 256;
-    for (size_t i = 0; i < items.size(); ++i) {
+    for (size_t i = 0; i < states.size(); ++i) {
       Cursor& c = cursors[i];
       if (c.edge != c.end && c.edge->hi < at) ++c.edge;
       if (c.edge == c.end) continue;

@@ -165,8 +165,7 @@ uint32_t SetTable::ContextOf(RetId plain) {
     std::vector<uint32_t> rivals;
     const auto waiters =
         entry.set == unfinished_.set ? unfinished_.waiters : MakeBodyLocked(entry.set).waiters;
-    for (const Waiter& w : waiters) {
-      if (w.proc != entry.proc) continue;
+    for (const Waiter& w : std::ranges::equal_range(waiters, entry.proc, {}, &Waiter::proc)) {
       if (proc.captures) {
         if (proc.compound) terms_.AddRivals(w.to, &rivals);
       } else if ((w.ret.value & kSelf) != 0) {
@@ -353,8 +352,9 @@ SetId SetTable::StepUnchecked(SetId set, uint8_t byte) {
     return Close({moved});
   }
   ItemList kernel;
+  TermId last, to;  // neighbours often differ in where they return to only
   for (const Item& item : body.items) {
-    const TermId to = terms_.AfterByte(item.term, byte);
+    if (item.term != last) to = terms_.AfterByte(last = item.term, byte);
     if (to != TermStore::Nothing()) kernel.push_back({to, Advance(item.ret, set, byte)});
   }
   return Close(std::move(kernel));
@@ -406,8 +406,7 @@ SetId SetTable::Returned(SetId at, RetId ret) {
   if (!added) return it->second;
   const Ret entry = rets_[ret.value];
   ItemList kernel;
-  for (const Waiter& w : MakeBodyLocked(entry.set).waiters) {
-    if (w.proc != entry.proc) continue;
+  for (const Waiter& w : WaitersOf(entry.set, entry.proc)) {
     RetId outer = Resolve(w.ret, entry.set);
     if (terms_.has_captures() && CaptureOf(w.ret, entry.set) != CaptureTable::kNone) {
       outer = WithCapture(rets_[outer.value].plain, CaptureTable::kAnyText);

@@ -227,7 +227,7 @@ class SetTable {
   std::string Fingerprint(SetId set) const;
   const ClassMap* Classes(std::span<const Item> items, bool each_byte);
   template <class Add>
-  void ClassesOfFew(std::span<const Item> items, Add&& add);
+  void ClassesOfFew(std::span<const TermId> states, Add&& add);
   const ClassMap* InternClasses(std::span<const uint32_t> runs);
   void RestOfWaiters(SetId set);
 
