@@ -263,12 +263,18 @@ class Deriver {
   template <class List, class Label>
   void MergeEqual(List* list, Label label) {
     if (list->size() < 2) return;
-    std::sort(list->begin(), list->end(),
-              [&](const auto& x, const auto& y) { return x.*label < y.*label; });
+    auto less = [&](const auto& x, const auto& y) { return x.*label < y.*label; };
+    if (!std::is_sorted(list->begin(), list->end(), less)) {
+      std::sort(list->begin(), list->end(), less);
+    }
     size_t n = 0;
     for (size_t i = 0; i < list->size();) {
-      absl::InlinedVector<TermId, 4> targets;
-      size_t j = i;
+      size_t j = i + 1;
+      if (j == list->size() || (*list)[j].*label != (*list)[i].*label) {
+        (*list)[n++] = (*list)[i++];
+        continue;
+      }
+      absl::InlinedVector<TermId, 4> targets = {(*list)[i].to};
       for (; j < list->size() && (*list)[j].*label == (*list)[i].*label; ++j) {
         targets.push_back((*list)[j].to);
       }

@@ -18,10 +18,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <optional>
 
 #include "automaton/build.h"
 #include "automaton/lengths.h"
+#include "base/mix.h"
 #include "grammar/json_schema/json_document.h"
 #include "grammar/json_schema/numbers.h"
 
@@ -178,6 +180,9 @@ TermId MemberTable::Begin(MemberSpec spec) {
       m.compound = Compound(m.term);
       m.endless = m.compound || PlainlyEnough(m.term, kMaxLength);
     }
+    spec.by_proc.resize(spec.members.size());
+    std::iota(spec.by_proc.begin(), spec.by_proc.end(), 0u);
+    std::ranges::sort(spec.by_proc, {}, [&](uint32_t i) { return spec.members[i].proc; });
     specs_.push_back(std::move(spec));
   }
   return BeginOf(id);
@@ -225,17 +230,26 @@ TermId MemberTable::Restore(TermId begin, MemberPhase phase, uint32_t met, int64
 }
 
 uint32_t MemberTable::StateOf(const MemberState& state) {
-  Key key = {uint64_t{state.spec} << 32 | state.met, static_cast<uint64_t>(state.written)};
-  key.insert(key.end(), state.seen.begin(), state.seen.end());
-  key.insert(key.end(), state.values.begin(), state.values.end());
-  auto [it, added] = state_ids_.try_emplace(std::move(key), static_cast<uint32_t>(states_.size()));
-  if (added) {
-    MemberState stored = state;
-    stored.seen = memory_.Copy(state.seen);
-    stored.values = memory_.Copy(state.values);
-    states_.push_back(stored);
-  }
-  return it->second;
+  uint64_t hash = Mix(MixSeed(), uint64_t{state.spec} << 32 | state.met);
+  hash = Mix(hash, static_cast<uint64_t>(state.written));
+  for (uint64_t word : state.seen) hash = Mix(hash, word);
+  for (uint32_t value : state.values) hash = Mix(hash, value);
+  const auto known = state_ids_.find(StateQuery{hash, &state});
+  if (known != state_ids_.end()) return known->id;
+  const auto id = static_cast<uint32_t>(states_.size());
+  MemberState& stored = states_.Append();
+  stored = state;
+  stored.seen = memory_.Copy(state.seen);
+  stored.values = memory_.Copy(state.values);
+  state_ids_.insert(StateEntry{hash, id});
+  return id;
+}
+
+bool MemberTable::StateEqual::operator()(const StateEntry& entry, const StateQuery& query) const {
+  if (entry.hash != query.hash) return false;
+  const MemberState &x = table->states_[entry.id], &y = *query.state;
+  return x.spec == y.spec && x.met == y.met && x.written == y.written &&
+         std::ranges::equal(x.seen, y.seen) && std::ranges::equal(x.values, y.values);
 }
 
 TermId MemberTable::TermOf(uint32_t state, MemberPhase phase) {
@@ -306,7 +320,8 @@ void MemberTable::Read(const Term& term, const Readings& out) {
   const size_t count = specs_[spec_id].members.size();
   if (phase == MemberPhase::kDue) {
     for (size_t i = 0; i < count; ++i) {
-      const MemberSpec::Member member = specs_[spec_id].members[i];
+      const MemberSpec& spec = specs_[spec_id];
+      const MemberSpec::Member member = spec.members[spec.by_proc[i]];
       const std::optional<uint32_t> after = After(state, member);
       if (!after) continue;
       if (member.use != MemberUse::kDistinct) {
@@ -453,9 +468,10 @@ void MemberTable::AddRivals(TermId to, std::vector<uint32_t>* out) const {
 }
 
 size_t MemberTable::memory_bytes() const {
-  size_t bytes = memory_.bytes() + states_.capacity() * (sizeof(MemberState) + 96) + value_bytes_;
+  size_t bytes = memory_.bytes() + states_.bytes() + value_bytes_ +
+                 state_ids_.capacity() * (sizeof(StateEntry) + 1);
   for (const MemberSpec& spec : specs_) {
-    bytes += sizeof(spec) + spec.members.capacity() * sizeof(MemberSpec::Member) + 128;
+    bytes += sizeof(spec) + spec.members.capacity() * (sizeof(MemberSpec::Member) + 4) + 128;
   }
   return bytes;
 }

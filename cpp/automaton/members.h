@@ -3,6 +3,7 @@
 #define GRAMMASK_AUTOMATON_MEMBERS_H_
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 #include <absl/container/inlined_vector.h>
 
 #include <cstdint>
@@ -36,8 +37,9 @@ struct MemberSpec {
   uint32_t conditions = 0;  // a bit each
 
   // Made by MemberTable.
-  uint32_t once = 0;       // members that may come once
-  bool unlimited = false;  // some member may come any number of times
+  std::vector<uint32_t> by_proc;  // members, as ascending calls; distinct ones have none yet
+  uint32_t once = 0;              // members that may come once
+  bool unlimited = false;         // some member may come any number of times
   ConditionCover cover;
 };
 
@@ -62,7 +64,9 @@ enum class MemberPhase : uint8_t {
 // The specs and states of one TermStore, whose lock all functions need. Ids are stable.
 class MemberTable {
  public:
-  explicit MemberTable(TermStore* store) : s_(*store) {}
+  explicit MemberTable(TermStore* store) : s_(*store), state_ids_(0, {}, {this}) {}
+  MemberTable(const MemberTable&) = delete;
+  MemberTable& operator=(const MemberTable&) = delete;
 
   // The state in which nothing is written of the members of `spec`; equal specs are one. Nothing()
   // where no list of members is possible.
@@ -106,6 +110,26 @@ class MemberTable {
     TermId spellings;                               // all its texts, of a scalar
     std::unique_ptr<const CapturedValue> compound;  // an array or object
   };
+  // States are found by what is in them, which is kept once, in states_.
+  struct StateEntry {
+    uint64_t hash;
+    uint32_t id;
+  };
+  struct StateQuery {
+    uint64_t hash;
+    const MemberState* state;
+  };
+  struct StateHash {
+    using is_transparent = void;
+    size_t operator()(const StateEntry& entry) const { return entry.hash; }
+    size_t operator()(const StateQuery& query) const { return query.hash; }
+  };
+  struct StateEqual {
+    using is_transparent = void;
+    bool operator()(const StateEntry& x, const StateEntry& y) const { return x.id == y.id; }
+    bool operator()(const StateEntry& entry, const StateQuery& query) const;
+    const MemberTable* table;
+  };
 
   void Prepare(MemberSpec* spec) const;
   void CountRequired(MemberState* state) const;
@@ -125,11 +149,12 @@ class MemberTable {
 
   TermStore& s_;
   std::vector<MemberSpec> specs_;
-  std::vector<MemberState> states_;
+  StableVector<MemberState, 6> states_;
   std::vector<Value> values_;
   BumpArena memory_;
   size_t value_bytes_ = 0;
-  absl::flat_hash_map<Key, uint32_t> spec_ids_, state_ids_;
+  absl::flat_hash_map<Key, uint32_t> spec_ids_;
+  absl::flat_hash_set<StateEntry, StateHash, StateEqual> state_ids_;
   absl::flat_hash_map<std::string, uint32_t> value_ids_;  // by canonical text
 };
 

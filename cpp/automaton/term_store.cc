@@ -122,6 +122,7 @@ struct TermStore::Key {
   // The newest of the children: when the term can have been made at the earliest.
   uint32_t Newest() const {
     if (kind == TermKind::kSequence) return static_cast<uint32_t>(std::max(a, b));
+    if (kind == TermKind::kMembers) return static_cast<uint32_t>(a);  // the state, of its own time
     if (children.empty()) return IdTable::kTimeless;
     return std::ranges::max(children).value;
   }

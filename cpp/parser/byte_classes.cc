@@ -21,7 +21,7 @@ namespace grammask::internal {
 namespace {
 
 constexpr size_t kLinearSearch = 32;  // keys up to which a linear search beats a hash map
-constexpr size_t kFewStates = 4;  // whose edges are gone through side by side; see Moves
+constexpr size_t kFewStates = 4;      // whose edges are gone through side by side; see Moves
 
 // Where each of a few states moves.
 struct Moves {

@@ -54,11 +54,17 @@ bool MayCall(const TermStore& terms, TermId state) {
   return !t->regular;
 }
 
-// Appends to a vector what is not in it yet.
+// Appends to a vector what is not in it yet. What it has already comes in ascending order where it
+// is much, once each.
 class UniqueItems {
  public:
   explicit UniqueItems(ItemList* items) : items_(*items) {
     if (items_.size() < 2) return;
+    if (items_.size() >= kLinearSearch) {
+      if (!std::ranges::is_sorted(items_)) std::ranges::sort(items_);
+      items_.erase(std::unique(items_.begin(), items_.end()), items_.end());
+      return;
+    }
     ItemList given;
     given.swap(items_);
     for (const Item& i : given) Add(i);
@@ -69,6 +75,7 @@ class UniqueItems {
       if (std::ranges::find(items_, item) != items_.end()) return false;
     } else {
       if (set_.empty()) {
+        set_.reserve(2 * items_.size());
         for (const Item& i : items_) set_.insert(PackItem(i));
       }
       if (!set_.insert(PackItem(item)).second) return false;

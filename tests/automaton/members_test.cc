@@ -14,6 +14,7 @@
 #include "automaton/build.h"
 #include "automaton/member_lengths.h"
 #include "grammar/ebnf.h"
+#include "grammar/json_schema.h"
 #include "oracle/recognizer.h"
 #include "parser/set_table.h"
 
@@ -336,6 +337,71 @@ TEST(Members, StatesExistOnlyForOrdersThatWereWritten) {
   ASSERT_TRUE(two.Accepts("{k1:1,k0:1,k2:1}"));
   EXPECT_LE(two.store().size(), some + 4);
   EXPECT_GT(two.store().memory_bytes(), 0u);
+}
+
+// `oneOf` of open objects that each have names of their own: a union of dozens of cases, as for
+// each other branch one of its names must be missing or have another value.
+constexpr int kBranches = 5;
+std::string OneOfBranches() {
+  std::string branches;
+  for (int i = 0; i < kBranches; ++i) {
+    const std::string n = std::to_string(i), string = R"(":{"type":"string"})";
+    branches += std::string(i > 0 ? "," : "") + R"({"properties":{"p)" + string + R"(,"r)" + n +
+                string + R"(,"s)" + n + string + R"(},"required":["r)" + n + R"("]})";
+  }
+  return R"({"type":"object","oneOf":[)" + branches + "]}";
+}
+
+World AnyOrder(const std::string& schema) {
+  JsonSchemaOptions options;
+  options.strict_mode = false;
+  options.any_order = true;
+  return World(*GrammarFromJsonSchema(schema, options));
+}
+
+TEST(Members, UnionsOfOpenObjectsAreExact) {
+  World w = AnyOrder(OneOfBranches());
+  ASSERT_TRUE(w.status().ok());
+  std::mt19937 random(3);
+  int valid = 0;
+  for (int round = 0; round < 4000; ++round) {
+    std::vector<std::string> names = {"p", "x", "r"};
+    for (int i = 0; i < kBranches; ++i) {
+      names.push_back("r" + std::to_string(i));
+      names.push_back("s" + std::to_string(i));
+    }
+    std::ranges::shuffle(names, random);
+    names.resize(random() % 6);
+    std::set<std::string> strings, others;  // by what their values are
+    std::string text = "{";
+    for (const std::string& name : names) {
+      const bool is_string = random() % 4 != 0;
+      (is_string ? strings : others).insert(name);
+      text += (text.size() > 1 ? ",\"" : "\"") + name + (is_string ? "\":\"s\"" : "\":7");
+    }
+    text += "}";
+    int branches = 0;
+    for (int i = 0; i < kBranches; ++i) {
+      const std::string n = std::to_string(i);
+      branches += static_cast<int>(strings.contains("r" + n) && !others.contains("p") &&
+                                   !others.contains("s" + n));
+    }
+    valid += static_cast<int>(branches == 1);
+    ASSERT_EQ(w.Accepts(text), branches == 1) << text;
+  }
+  EXPECT_GT(valid, 300);
+}
+
+// Members that a case does not name are the same for all cases: where a key begins, each name and
+// they are an item, not each case.
+TEST(Members, CasesOfAUnionShareWhatTheyDoNotName) {
+  World w = AnyOrder(OneOfBranches());
+  ASSERT_TRUE(w.status().ok());
+  const auto& kernel = w.sets().set(w.After("{\"")).kernel;
+  constexpr size_t kNames = 2 * kBranches + 1;
+  EXPECT_LE(kernel.size(), 3 * kNames + 1);  // a string, no string, anything
+  const auto& later = w.sets().set(w.After("{\"r1\":\"s\",\"x\":1,\"")).kernel;
+  EXPECT_LE(later.size(), 3 * kNames + 1);
 }
 
 TEST(Members, EqualListsOfTwoGrammarsAreOne) {

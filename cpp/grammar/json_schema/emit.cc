@@ -10,6 +10,8 @@
 // Objects: emit_objects.cc. Arrays: emit_arrays.cc. Tests: tests/grammar/json_schema_test.cc.
 #include "grammar/json_schema/emit.h"
 
+#include <absl/container/flat_hash_set.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -45,6 +47,9 @@ const Grammar& AnyStringValue() {
 
 // So many cases of objects share what they begin with.
 constexpr size_t kManyCases = 8;
+
+// As many times the names that cases have themselves they may get of one another.
+constexpr size_t kMostNamed = 4;
 
 // The one number of the set, where it is one number.
 const Decimal* Single(const NumberSet& set) {
@@ -172,21 +177,43 @@ Status SchemaEmitter::AddObjects(const ScratchVector<ObjectSet>& sets, int depth
   if (sets.empty()) return {};  // a scalar of a member of a case at work
   MemberTrie trie;
   cases_ = sets.size() >= kManyCases && !normaliser_.widens() ? &trie : nullptr;
-  for (const ObjectSet& o : sets) {
-    alone_ = cases_ == nullptr;
-    StatusOr<NodeId> node = AsRule(o, depth);
-    if (!node.ok()) {
-      cases_ = nullptr;
-      return node.status();
-    }
-    alternatives->push_back(*node);
-  }
+  if (any_order_ && sets.size() > 1) NameCases(sets);
+  const Status status = AddCases(sets, depth, alternatives);
   cases_ = nullptr;
+  names_of_cases_.clear();
+  GM_RETURN_IF_ERROR(status);
   if (trie.empty()) return {};
   const NodeId content =
       trie.Content(&builder_, [&](NodeId node) { return RuleFor(node, "members"); });
   alternatives->push_back(layout_.Container('{', '}', trie.may_be_empty(), content, depth));
   return {};
+}
+
+Status SchemaEmitter::AddCases(const ScratchVector<ObjectSet>& sets, int depth,
+                               ScratchVector<NodeId>* alternatives) {
+  for (const ObjectSet& o : sets) {
+    alone_ = cases_ == nullptr;
+    GM_ASSIGN_OR_RETURN(NodeId node, AsRule(o, depth));
+    alternatives->push_back(node);
+  }
+  return {};
+}
+
+// Only where there are more cases than names, most of which each case has itself: `oneOf` of a few
+// objects is hundreds of cases, and as many kinds of other members otherwise.
+void SchemaEmitter::NameCases(const ScratchVector<ObjectSet>& sets) {
+  ScratchVector<std::string_view> names;
+  absl::flat_hash_set<std::string_view> known;
+  size_t named = 0;
+  for (const ObjectSet& o : sets) {
+    named += o.named.size();
+    for (const ObjectSet::Named& n : o.named) {
+      if (known.insert(n.key).second) names.push_back(n.key);
+    }
+    if (names.size() > sets.size()) return;
+  }
+  if (names.size() * sets.size() > kMostNamed * named) return;
+  for (std::string_view name : names) names_of_cases_.push_back({name, builder_.JsonText(name)});
 }
 
 Status SchemaEmitter::AddScalars(const ValueSet& set, ScratchVector<NodeId>* alternatives) {

@@ -84,6 +84,9 @@ class SchemaEmitter {
   // Adds the cases of a set to what its values may be.
   Status AddObjects(const ScratchVector<ObjectSet>& sets, int depth,
                     ScratchVector<NodeId>* alternatives);
+  Status AddCases(const ScratchVector<ObjectSet>& sets, int depth,
+                  ScratchVector<NodeId>* alternatives);
+  void NameCases(const ScratchVector<ObjectSet>& sets);
   // Puts the place of the value being emitted before a message that has none.
   Status Located(const Status& status) const;
 
@@ -99,7 +102,14 @@ class SchemaEmitter {
   // whose states are those of its body.
   bool standard_ = false;
   MemberTrie* cases_ = nullptr;  // for the cases at work, where they are many
-  bool alone_ = false;           // the case at work is the whole body of a rule
+  // In any order: the names that any of the cases at work has, and their texts. The members that a
+  // case does not name are told apart by them, so that all others are the same in each case.
+  struct Name {
+    std::string_view text;
+    NodeId key;
+  };
+  ScratchVector<Name> names_of_cases_;
+  bool alone_ = false;  // the case at work is the whole body of a rule
   NumberSpelling spelling_;
   ScratchVector<Task> tasks_;
   ExprId current_ = kAnything;  // whose rule is being made

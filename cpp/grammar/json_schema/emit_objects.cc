@@ -7,6 +7,10 @@
 // other values is a kind of extra member of its own, where some key can match so: of ^a, ^b and ^c
 // there are three and "none", not eight.
 //
+// In any order, cases of one union take each other's names out of their extra keys and have them as
+// members of their own (PlainExtra, InAnyOrder): of hundreds of cases, as many kinds of extra keys
+// become one.
+//
 // Tests: tests/grammar/json_schema_test.cc, json_schema_random_test.cc.
 #include <algorithm>
 #include <optional>
@@ -291,7 +295,12 @@ Status ObjectEmitter::RestrictNames(ExprId names, ScratchVector<Extra>* extras) 
 StatusOr<std::optional<NodeId>> ObjectEmitter::PlainExtra() {
   if (!has_plain_extras()) return std::optional<NodeId>();
   GM_ASSIGN_OR_RETURN(NodeId text, e_.AnyString());
-  if (!keys_.empty()) text = builder_.And({text, builder_.Not(builder_.Choice(keys_))});
+  ScratchVector<NodeId> excluded = keys_;
+  if (!e_.names_of_cases_.empty()) {
+    excluded.clear();
+    for (const SchemaEmitter::Name& name : e_.names_of_cases_) excluded.push_back(name.key);
+  }
+  if (!excluded.empty()) text = builder_.And({text, builder_.Not(builder_.Choice(excluded))});
   const NodeId key =
       e_.RuleFor(builder_.Sequence({e_.layout_.Quote(), text, e_.layout_.Quote()}), "string");
   GM_ASSIGN_OR_RETURN(NodeId value, e_.Value(set_.rest, depth_ + 1, "extra"));
@@ -421,6 +430,15 @@ StatusOr<NodeId> ObjectEmitter::InAnyOrder() {
   for (const OrderedMembers::Member& m : members_) {
     all.members.push_back(
         {NodeOf(m, false), m.required ? MemberUse::kRequired : MemberUse::kOptional});
+  }
+  if (extra_ != builder_.Nothing() && has_plain_extras()) {
+    // Names of other cases, which its extra members are without (PlainExtra).
+    GM_ASSIGN_OR_RETURN(NodeId value, e_.Value(set_.rest, depth_ + 1, "extra"));
+    for (size_t i = 0; i < e_.names_of_cases_.size(); ++i) {
+      const SchemaEmitter::Name& name = e_.names_of_cases_[i];
+      if (set_.PlaceOf(name.text, i) < set_.named.size()) continue;
+      all.members.push_back({NodeOf({name.key, value, false}, false), MemberUse::kRepeated});
+    }
   }
   all.conditions = static_cast<uint32_t>(set_.some.size());
   for (uint32_t mask = 0; mask >> all.conditions == 0; ++mask) {
