@@ -274,7 +274,7 @@ void Simplifier::AppendSequence(NodeId sequence) {
 }
 
 void Simplifier::AppendToSequence(NodeId part) {
-  const StoredNode& n = at(part);
+  const StoredNode n = at(part);  // a copy: joined literals are new nodes, for which nodes may move
   if (!IsLiteral(n) || n.size > longest_joined_) {
     if (literal_parts_ > 0) FlushLiteral();
     const bool repeats =

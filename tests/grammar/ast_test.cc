@@ -417,6 +417,25 @@ TEST(Builder, ViewsStayValidWhileItGrows) {
   EXPECT_EQ(*set_view.characters, Chars('a', 'q'));
 }
 
+// Nodes move where there are more of them: a part that is looked at while literals before it are
+// joined, which adds a node, is still what it was.
+TEST(Builder, PartsStayWhatTheyAreWhileNodesAreAdded) {
+  for (int offset = 0; offset < 3; ++offset) {
+    GrammarBuilder b;
+    const RuleId rule = b.AddRule("rule");
+    b.SetBody(rule, b.Bytes("z"));
+    for (int i = 0; i < offset; ++i) b.Bytes("other " + std::to_string(i));
+    for (int i = 0; i < 20'000; ++i) {
+      const NodeId sequence =
+          b.Sequence({b.Bytes("x" + std::to_string(i)), b.Bytes("y"), b.Rule(rule)});
+      const NodeView view = b.node(sequence);
+      ASSERT_EQ(view.kind, NodeKind::kSequence);
+      ASSERT_EQ(view.children.size(), 2u);
+      ASSERT_EQ(view.children[1], b.Rule(rule));
+    }
+  }
+}
+
 TEST(Builder, RuleNamesAreUniqueAndFit) {
   GrammarBuilder b;
   std::vector<std::string> names = {"a", "a", "a_1", "9-lives", "", "na\xC3\xAFve", "a", "root"};
