@@ -69,6 +69,7 @@ SIGNATURES = {
 SCHEMA_ADDITIONS = ", registry=None, formats=None, on_unsupported='error', root_whitespace=False)"
 ADDITIONS = {
     "Grammar.from_json_schema": SCHEMA_ADDITIONS,
+    "GrammarCompiler.__init__": ", limits=None)",
     "GrammarCompiler.compile_json_schema": SCHEMA_ADDITIONS,
     "apply_token_bitmask_inplace": ", vocab_offset=0, stream=None)",
 }
