@@ -113,7 +113,7 @@ class EmptinessSearch {
         Learn(top.estimate);
         return std::nullopt;
       }
-      if (s_.search_left_ == 0 || (s_.overrun() && !s_.building_)) {
+      if (s_.search_left_ == 0) {
         gave_up_ = true;
         s_.GoOverBudget();
         // With a budget of its own the question may still be decided another time.

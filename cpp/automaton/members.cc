@@ -230,26 +230,25 @@ TermId MemberTable::Restore(TermId begin, MemberPhase phase, uint32_t met, int64
 }
 
 uint32_t MemberTable::StateOf(const MemberState& state) {
-  uint64_t hash = Mix(MixSeed(), uint64_t{state.spec} << 32 | state.met);
-  hash = Mix(hash, static_cast<uint64_t>(state.written));
-  for (uint64_t word : state.seen) hash = Mix(hash, word);
-  for (uint32_t value : state.values) hash = Mix(hash, value);
-  const auto known = state_ids_.find(StateQuery{hash, &state});
-  if (known != state_ids_.end()) return known->id;
+  uint64_t h = Mix(MixSeed(), uint64_t{state.spec} << 32 | state.met);
+  h = Mix(h, static_cast<uint64_t>(state.written));
+  for (uint64_t word : state.seen) h = Mix(h, word);
+  for (uint32_t value : state.values) h = Mix(h, value);
+  const auto hash = static_cast<uint32_t>(h ^ (h >> 32));
+  auto same = [&](uint32_t id) {
+    const MemberState& s = states_[id];
+    return s.spec == state.spec && s.met == state.met && s.written == state.written &&
+           std::ranges::equal(s.seen, state.seen) && std::ranges::equal(s.values, state.values);
+  };
+  size_t place = 0;
+  if (const auto known = state_ids_.Find(hash, same, &place)) return *known;
   const auto id = static_cast<uint32_t>(states_.size());
   MemberState& stored = states_.Append();
   stored = state;
   stored.seen = memory_.Copy(state.seen);
   stored.values = memory_.Copy(state.values);
-  state_ids_.insert(StateEntry{hash, id});
+  state_ids_.Put(place, hash, id);
   return id;
-}
-
-bool MemberTable::StateEqual::operator()(const StateEntry& entry, const StateQuery& query) const {
-  if (entry.hash != query.hash) return false;
-  const MemberState &x = table->states_[entry.id], &y = *query.state;
-  return x.spec == y.spec && x.met == y.met && x.written == y.written &&
-         std::ranges::equal(x.seen, y.seen) && std::ranges::equal(x.values, y.values);
 }
 
 TermId MemberTable::TermOf(uint32_t state, MemberPhase phase) {
@@ -468,10 +467,10 @@ void MemberTable::AddRivals(TermId to, std::vector<uint32_t>* out) const {
 }
 
 size_t MemberTable::memory_bytes() const {
-  size_t bytes = memory_.bytes() + states_.bytes() + value_bytes_ +
-                 state_ids_.capacity() * (sizeof(StateEntry) + 1);
+  size_t bytes = memory_.bytes() + states_.bytes() + value_bytes_ + state_ids_.memory_bytes();
   for (const MemberSpec& spec : specs_) {
-    bytes += sizeof(spec) + spec.members.capacity() * (sizeof(MemberSpec::Member) + 4) + 128;
+    bytes += sizeof(spec) + spec.members.capacity() * sizeof(MemberSpec::Member) +
+             spec.by_proc.capacity() * sizeof(uint32_t) + 128;
   }
   return bytes;
 }

@@ -3,7 +3,6 @@
 #define GRAMMASK_AUTOMATON_MEMBERS_H_
 
 #include <absl/container/flat_hash_map.h>
-#include <absl/container/flat_hash_set.h>
 #include <absl/container/inlined_vector.h>
 
 #include <cstdint>
@@ -16,6 +15,7 @@
 #include "automaton/member_lengths.h"
 #include "automaton/term_store.h"
 #include "base/arena.h"
+#include "base/hash_slots.h"
 
 namespace grammask::internal {
 
@@ -64,7 +64,7 @@ enum class MemberPhase : uint8_t {
 // The specs and states of one TermStore, whose lock all functions need. Ids are stable.
 class MemberTable {
  public:
-  explicit MemberTable(TermStore* store) : s_(*store), state_ids_(0, {}, {this}) {}
+  explicit MemberTable(TermStore* store) : s_(*store) {}
   MemberTable(const MemberTable&) = delete;
   MemberTable& operator=(const MemberTable&) = delete;
 
@@ -110,26 +110,6 @@ class MemberTable {
     TermId spellings;                               // all its texts, of a scalar
     std::unique_ptr<const CapturedValue> compound;  // an array or object
   };
-  // States are found by what is in them, which is kept once, in states_.
-  struct StateEntry {
-    uint64_t hash;
-    uint32_t id;
-  };
-  struct StateQuery {
-    uint64_t hash;
-    const MemberState* state;
-  };
-  struct StateHash {
-    using is_transparent = void;
-    size_t operator()(const StateEntry& entry) const { return entry.hash; }
-    size_t operator()(const StateQuery& query) const { return query.hash; }
-  };
-  struct StateEqual {
-    using is_transparent = void;
-    bool operator()(const StateEntry& x, const StateEntry& y) const { return x.id == y.id; }
-    bool operator()(const StateEntry& entry, const StateQuery& query) const;
-    const MemberTable* table;
-  };
 
   void Prepare(MemberSpec* spec) const;
   void CountRequired(MemberState* state) const;
@@ -154,7 +134,7 @@ class MemberTable {
   BumpArena memory_;
   size_t value_bytes_ = 0;
   absl::flat_hash_map<Key, uint32_t> spec_ids_;
-  absl::flat_hash_set<StateEntry, StateHash, StateEqual> state_ids_;
+  HashSlots state_ids_{8};                                // of states_
   absl::flat_hash_map<std::string, uint32_t> value_ids_;  // by canonical text
 };
 

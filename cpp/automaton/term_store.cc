@@ -650,6 +650,7 @@ bool TermStore::Endless(TermId id) const {
 
 void TermStore::NoteOverrun(Overrun what) {
   if (overrun()) return;
+  search_left_ = 0;  // a search under way ends
   overrun_thread_ = std::this_thread::get_id();
   overrun_.store(what, std::memory_order_release);
 }

@@ -54,20 +54,13 @@ bool MayCall(const TermStore& terms, TermId state) {
   return !t->regular;
 }
 
-// Appends to a vector what is not in it yet. What it has already comes in ascending order where it
-// is much, once each.
+// Appends to a vector what is not in it yet. What it has already comes in ascending order, once
+// each.
 class UniqueItems {
  public:
   explicit UniqueItems(ItemList* items) : items_(*items) {
-    if (items_.size() < 2) return;
-    if (items_.size() >= kLinearSearch) {
-      if (!std::ranges::is_sorted(items_)) std::ranges::sort(items_);
-      items_.erase(std::unique(items_.begin(), items_.end()), items_.end());
-      return;
-    }
-    ItemList given;
-    given.swap(items_);
-    for (const Item& i : given) Add(i);
+    if (!std::ranges::is_sorted(items_)) std::ranges::sort(items_);
+    items_.erase(std::unique(items_.begin(), items_.end()), items_.end());
   }
 
   bool Add(const Item& item) {

@@ -54,12 +54,32 @@ std::string_view TextView(py::handle object, const char* what) {
   RaiseType(what, "str or bytes", object);
 }
 
-int32_t Int32(py::handle object, const char* what) {
+py::object Index(py::handle object, const char* what) {
   if (PyFloat_Check(object.ptr()) || !PyIndex_Check(object.ptr())) {
     RaiseType(what, "an int", object);
   }
   py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
   if (!index) throw py::error_already_set();
+  return index;
+}
+
+void ForEachEntry(py::handle object, const char* what, const char* expected,
+                  const std::function<void(py::handle, py::handle)>& f) {
+  if (object.is_none()) return;
+  if (!py::isinstance(object, py::module_::import("collections.abc").attr("Mapping"))) {
+    RaiseType(what, expected, object);
+  }
+  const py::list items(object.attr("items")());
+  for (py::handle item : items) {
+    const py::tuple pair = py::reinterpret_borrow<py::object>(item);
+    const py::object key = pair[0], value = pair[1];
+    (void)StrView(key, (std::string("each key of ") + what).c_str());
+    f(key, value);
+  }
+}
+
+int32_t Int32(py::handle object, const char* what) {
+  const py::object index = Index(object, what);
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
   if (overflow != 0 || value < std::numeric_limits<int32_t>::min() ||

@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,7 +21,9 @@ std::string_view TextView(pybind11::handle object, const char* what);
 // As TextView, but bytes are refused.
 std::string_view StrView(pybind11::handle object, const char* what);
 
-// An int, through __index__; else a TypeError. Values outside int32 are out of range (an error).
+// An int, through __index__; else a TypeError.
+pybind11::object Index(pybind11::handle object, const char* what);
+// The same as a number. Values outside int32 are out of range (an error).
 int32_t Int32(pybind11::handle object, const char* what);
 // A list or tuple of ints, or anything with tolist() (an array, a tensor); else a TypeError.
 std::vector<int32_t> Int32List(pybind11::handle object, const char* what);
@@ -28,6 +31,11 @@ std::vector<int32_t> Int32List(pybind11::handle object, const char* what);
 std::optional<std::vector<int32_t>> TokenIds(pybind11::handle object, const char* what);
 // A list or tuple of str or bytes: a vocabulary or a batch of texts.
 std::vector<std::string> TextList(pybind11::handle object, const char* what);
+
+// Calls f(key, value) for the entries of a mapping, whose keys are str; none for None. Else a
+// TypeError: `what` must be `expected`.
+void ForEachEntry(pybind11::handle object, const char* what, const char* expected,
+                  const std::function<void(pybind11::handle, pybind11::handle)>& f);
 
 // The text of a JSON Schema given as str, dict, bool or pydantic model class.
 pybind11::str SchemaText(pybind11::handle schema);

@@ -42,11 +42,8 @@ constexpr uint64_t kMost = uint64_t{1} << 50;
 
 template <class Field>
 Field Value(py::handle object, const std::string& what) {
-  if (PyBool_Check(object.ptr()) || !PyIndex_Check(object.ptr())) {
-    RaiseType(what.c_str(), "an int", object);
-  }
-  const auto index = py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
-  if (!index) throw py::error_already_set();
+  if (PyBool_Check(object.ptr())) RaiseType(what.c_str(), "an int", object);
+  const py::object index = Index(object, what.c_str());
   constexpr auto most = static_cast<long long>(
       std::min(kMost, static_cast<uint64_t>(std::numeric_limits<Field>::max())));
   int overflow = 0;
@@ -62,28 +59,22 @@ Field Value(py::handle object, const std::string& what) {
 
 Limits ReadLimits(py::handle object) {
   Limits limits;
-  if (object.is_none()) return limits;
-  if (!py::isinstance(object, py::module_::import("collections.abc").attr("Mapping"))) {
-    RaiseType("limits", "None or a mapping of name to int", object);
-  }
-  const py::list items(object.attr("items")());
-  for (py::handle item : items) {
-    const py::tuple pair = py::reinterpret_borrow<py::object>(item);
-    const py::object key = pair[0], value = pair[1];
-    const std::string_view given = StrView(key, "each key of limits");
-    bool known = false;
-    std::string names;
-    ForEachLimit(limits, [&](std::string_view name, auto& field) {
-      names.append(names.empty() ? "" : ", ").append(name);
-      if (name != given) return;
-      known = true;
-      field = Value<std::remove_reference_t<decltype(field)>>(
-          value, "limits[\"" + std::string(name) + "\"]");
-    });
-    if (!known) {
-      RaiseArgument("limits has no \"" + std::string(given) + "\"; there are " + names);
-    }
-  }
+  ForEachEntry(
+      object, "limits", "None or a mapping of name to int", [&](py::handle key, py::handle value) {
+        const std::string_view given = StrView(key, "limits");
+        bool known = false;
+        std::string names;
+        ForEachLimit(limits, [&](std::string_view name, auto& field) {
+          names.append(names.empty() ? "" : ", ").append(name);
+          if (name != given) return;
+          known = true;
+          field = Value<std::remove_reference_t<decltype(field)>>(
+              value, "limits[\"" + std::string(name) + "\"]");
+        });
+        if (!known) {
+          RaiseArgument("limits has no \"" + std::string(given) + "\"; there are " + names);
+        }
+      });
   return limits;
 }
 

@@ -25,18 +25,10 @@ template <class Text>
 std::map<std::string, std::string> Entries(py::handle object, const char* what,
                                            const char* expected, const Text& text) {
   std::map<std::string, std::string> entries;
-  if (object.is_none()) return entries;
-  if (!py::isinstance(object, py::module_::import("collections.abc").attr("Mapping"))) {
-    RaiseType(what, expected, object);
-  }
-  const py::list items(object.attr("items")());
-  for (py::handle item : items) {
-    const py::tuple pair = py::reinterpret_borrow<py::object>(item);
-    const py::object key = pair[0], value = pair[1];
-    std::string name(StrView(key, (std::string("each key of ") + what).c_str()));
+  ForEachEntry(object, what, expected, [&](py::handle key, py::handle value) {
     const std::string place = std::string(what) + "[" + py::repr(key).cast<std::string>() + "]";
-    entries[std::move(name)] = text(value, place);
-  }
+    entries[std::string(StrView(key, what))] = text(value, place);
+  });
   return entries;
 }
 

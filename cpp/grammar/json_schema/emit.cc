@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/scratch.h"
 #include "grammar/json_schema/emit_containers.h"
@@ -181,6 +182,7 @@ Status SchemaEmitter::AddObjects(const ScratchVector<ObjectSet>& sets, int depth
   const Status status = AddCases(sets, depth, alternatives);
   cases_ = nullptr;
   names_of_cases_.clear();
+  keys_of_cases_.clear();
   GM_RETURN_IF_ERROR(status);
   if (trie.empty()) return {};
   const NodeId content =
@@ -213,7 +215,8 @@ void SchemaEmitter::NameCases(const ScratchVector<ObjectSet>& sets) {
     if (names.size() > sets.size()) return;
   }
   if (names.size() * sets.size() > kMostNamed * named) return;
-  for (std::string_view name : names) names_of_cases_.push_back({name, builder_.JsonText(name)});
+  for (std::string_view name : names) keys_of_cases_.push_back(builder_.JsonText(name));
+  names_of_cases_ = std::move(names);
 }
 
 Status SchemaEmitter::AddScalars(const ValueSet& set, ScratchVector<NodeId>* alternatives) {

@@ -104,11 +104,8 @@ class SchemaEmitter {
   MemberTrie* cases_ = nullptr;  // for the cases at work, where they are many
   // In any order: the names that any of the cases at work has, and their texts. The members that a
   // case does not name are told apart by them, so that all others are the same in each case.
-  struct Name {
-    std::string_view text;
-    NodeId key;
-  };
-  ScratchVector<Name> names_of_cases_;
+  ScratchVector<std::string_view> names_of_cases_;
+  ScratchVector<NodeId> keys_of_cases_;
   bool alone_ = false;  // the case at work is the whole body of a rule
   NumberSpelling spelling_;
   ScratchVector<Task> tasks_;

@@ -295,11 +295,7 @@ Status ObjectEmitter::RestrictNames(ExprId names, ScratchVector<Extra>* extras) 
 StatusOr<std::optional<NodeId>> ObjectEmitter::PlainExtra() {
   if (!has_plain_extras()) return std::optional<NodeId>();
   GM_ASSIGN_OR_RETURN(NodeId text, e_.AnyString());
-  ScratchVector<NodeId> excluded = keys_;
-  if (!e_.names_of_cases_.empty()) {
-    excluded.clear();
-    for (const SchemaEmitter::Name& name : e_.names_of_cases_) excluded.push_back(name.key);
-  }
+  const ScratchVector<NodeId>& excluded = e_.keys_of_cases_.empty() ? keys_ : e_.keys_of_cases_;
   if (!excluded.empty()) text = builder_.And({text, builder_.Not(builder_.Choice(excluded))});
   const NodeId key =
       e_.RuleFor(builder_.Sequence({e_.layout_.Quote(), text, e_.layout_.Quote()}), "string");
@@ -435,9 +431,9 @@ StatusOr<NodeId> ObjectEmitter::InAnyOrder() {
     // Names of other cases, which its extra members are without (PlainExtra).
     GM_ASSIGN_OR_RETURN(NodeId value, e_.Value(set_.rest, depth_ + 1, "extra"));
     for (size_t i = 0; i < e_.names_of_cases_.size(); ++i) {
-      const SchemaEmitter::Name& name = e_.names_of_cases_[i];
-      if (set_.PlaceOf(name.text, i) < set_.named.size()) continue;
-      all.members.push_back({NodeOf({name.key, value, false}, false), MemberUse::kRepeated});
+      if (set_.PlaceOf(e_.names_of_cases_[i], i) < set_.named.size()) continue;
+      all.members.push_back(
+          {NodeOf({e_.keys_of_cases_[i], value, false}, false), MemberUse::kRepeated});
     }
   }
   all.conditions = static_cast<uint32_t>(set_.some.size());
