@@ -30,6 +30,7 @@ namespace {
 
 constexpr uint32_t kMany = JsonPlaces::kMany;
 constexpr uint64_t kLongestSpelling = 12;  // bytes of a character: `\ud83d\ude42`
+constexpr int kMostNested = 8;             // choices that are looked into for what follows them
 
 uint32_t Saturated(uint64_t count) {
   return static_cast<uint32_t>(std::min<uint64_t>(count, kMany));
@@ -143,6 +144,55 @@ bool TermStore::CountsClash(TermId id) {
     if (both.least[p] > both.most[p]) return true;
   }
   return false;
+}
+
+bool TermStore::IsJsonCharacter(TermId x) {
+  std::lock_guard lock(mutex_);
+  return IsOneCharacter(x);
+}
+
+bool TermStore::IsOneCharacter(TermId x) {
+  if (!IsJsonContent(x)) return false;
+  const Counts& counts = CharacterCounts(x);
+  return counts.least[kBetween] == 1 && counts.most[kBetween] == 1;
+}
+
+uint32_t TermStore::FewestCharacters(TermId id, TermId rest) {
+  std::lock_guard lock(mutex_);
+  return FewestCharactersFrom(kBetween, id, rest, 0);
+}
+
+// What follows the rest is not looked at: it may be all of a document.
+uint32_t TermStore::FewestCharactersFrom(uint8_t place, TermId id, TermId rest, int depth) {
+  uint64_t fewest = 0;
+  while (id != rest) {
+    const Term& t = terms_[id.value];
+    if (t.kind == TermKind::kChoice && depth < kMostNested) {
+      uint32_t least = kMany;
+      for (TermId c : t.children()) {
+        least = std::min(least, FewestCharactersFrom(place, c, rest, depth + 1));
+      }
+      return Saturated(fewest + least);
+    }
+    const bool sequence = t.kind == TermKind::kSequence;
+    const TermId head = sequence ? t.children()[0] : id;
+    const Counts& counts = CharacterCounts(head);
+    const uint8_t after = json_moves_.at(head.value)[place];
+    if (after == kNowhere) {  // counts hold only where the place is left for one
+      // A text and what follows may be one text.
+      for (char c : terms_[head.value].kind == TermKind::kBytes ? terms_[head.value].text() : "") {
+        place = JsonPlaces::OfBytes(ByteSet::Of(static_cast<uint8_t>(c)))[place];
+        if (place == kNowhere) break;
+        fewest += place == kBetween;
+      }
+      break;
+    }
+    fewest += counts.least[place];
+    if (!sequence) break;
+    place = after;
+    id = t.children()[1];
+  }
+  return Saturated(fewest);
 }
 
 }  // namespace grammask::internal

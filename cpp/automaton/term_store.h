@@ -281,14 +281,19 @@ class TermStore {
 
   // Of a state that Loosen() can loosen, or one such as `X{0,9} Y` of which each Y is an X, or
   // `(X{0,9} Y)?`: it is one of `least` to `most` rounds of `x` more, Y among them, followed by
-  // `rest` (Empty() for nothing). Takes the lock.
+  // `rest` (Empty() for nothing). `loose`: the same state with any number of rounds. See rounds.cc.
+  // Takes the lock.
   struct Counted {
-    TermId x, rest;
+    TermId x, rest, loose;
     int64_t least, most;
   };
   std::optional<Counted> FindCount(TermId id);
-  // The same state with any number of rounds. Takes the lock.
-  TermId WithoutCount(TermId id);
+  // Whether each text of X is one character as inside a JSON string, in any spelling. Takes the
+  // lock.
+  bool IsJsonCharacter(TermId x);
+  // A lower bound on the characters, as inside a JSON string, that a text of `id` has before it
+  // comes to `rest`. Takes the lock.
+  uint32_t FewestCharacters(TermId id, TermId rest);
 
   // The same state without the finitely many texts that its beginning excludes: of `(X* & !("ab"))
   // "\""` that is `X* "\""`; likewise behind a literal. Takes the lock.
@@ -416,6 +421,8 @@ class TermStore {
   bool IsJsonContent(TermId id);
   // How many characters its texts have; see character_counts.cc.
   const JsonPlaces::Counts& CharacterCounts(TermId id);
+  bool IsOneCharacter(TermId x);  // IsJsonCharacter, under the lock
+  uint32_t FewestCharactersFrom(uint8_t place, TermId id, TermId rest, int depth);
   // Whether parts of the kAnd want different numbers of characters, so that it matches no text.
   bool CountsClash(TermId boolean);
   bool MergeAnyContent(TermList* parts);
@@ -453,6 +460,10 @@ class TermStore {
     bool optional = false;
   };
   std::optional<LastRound> FindLastRound(TermId id);
+  std::optional<Counted> FindFixedEnd(TermId id);
+  bool BeginsWithQuote(TermId id) const;
+  TermId PartsBeforeQuote(TermId id, TermList* parts) const;
+  bool ReadsOnly(TermId x, TermId part);
   std::optional<TermId> WithoutNots(TermId id, bool endless);
   TermId WithoutLeast(TermId id, LooseHead* head);
   TermId WithRepeat(TermId id, const Term& counted, int64_t min);
@@ -512,11 +523,11 @@ class TermStore {
   absl::flat_hash_map<uint32_t, uint8_t> known_;
   absl::flat_hash_map<const Grammar*, StandardPart> standard_;
   bool over_budget_ = false, building_ = false;
-  size_t search_left_ = 0;          // states that the search for emptiness may still explore
-  size_t most_bytes_ = 0;           // of state_bytes()
+  size_t search_left_ = 0;               // states that the search for emptiness may still explore
+  size_t most_bytes_ = 0;                // of state_bytes()
   uint64_t steps_ = 0, most_steps_ = 0;  // terms asked for, and their parts
-  std::thread::id overrun_thread_;  // written before overrun_
-  int searches_ = 0;                // under way, one within another
+  std::thread::id overrun_thread_;       // written before overrun_
+  int searches_ = 0;                     // under way, one within another
 };
 
 }  // namespace grammask::internal

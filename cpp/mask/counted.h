@@ -29,28 +29,34 @@ class CountedTokens {
     uint32_t node;    // of the vocabulary's trie
   };
 
-  // `loose`: such a state with X* as its loop. `table`: Slice::Tabulate of X. `most`: tokens that
-  // need more X's than this are left out, and not walked where that shows. Null where it cannot
-  // be told: the rest calls a procedure at once or begins with an X, or how many X's complete a
-  // prefix takes a search over many states.
+  // What is repeated, what follows the loop (Empty() for nothing), and Slice::Tabulate of X.
+  struct Loop {
+    TermId x, rest;
+    const std::vector<uint32_t>& table;
+  };
+
+  // `loose`: such a state with X* as its loop. `most`: tokens that need more X's than this are left
+  // out, and not walked where that shows. `any_number`: whether a bound from below is asked for.
+  // Null where it cannot be told: the rest calls a procedure at once or begins with an X, or how
+  // many X's complete a prefix takes a search over many states.
   static std::unique_ptr<CountedTokens> Create(const Vocab& vocab, SetTable* sets, TermId loose,
-                                               const std::vector<uint32_t>& table, TermId rest,
-                                               int64_t most, WalkScratch* scratch);
+                                               const Loop& loop, int64_t most, bool any_number,
+                                               WalkScratch* scratch);
 
   // The tokens that `loose` (as above) takes and the state of up to `most` X's does not, of those
   // longer than `same` bytes: up to there both take the same. False where that is not all that
   // tells the two apart, or these are more than `limit`; null where it cannot be told. `reach`,
   // `completion`: as in Level1, of the bounded state where it was walked.
   static std::optional<bool> FindOver(const Vocab& vocab, SetTable* sets, TermId loose,
-                                      const std::vector<uint32_t>& table, TermId rest, int64_t most,
-                                      uint64_t same, size_t limit, WalkScratch* scratch,
-                                      std::vector<TokenRun>* over, uint64_t* reach,
-                                      uint64_t* completion);
+                                      const Loop& loop, int64_t most, uint64_t same, size_t limit,
+                                      WalkScratch* scratch, std::vector<TokenRun>* over,
+                                      uint64_t* reach, uint64_t* completion);
 
   // The greatest `most` that can be asked for below.
   int64_t most() const { return most_; }
 
-  // Whether the state of `least` to `most` X's can be told.
+  // Whether Create() was asked for a bound from below, and whether that state can be told.
+  bool asked() const { return asked_; }
   bool Knows(int64_t least) const { return least == 0 || any_number_; }
   // The tokens that state takes: as a list, in no order, where that is at hand and no longer than
   // `limit`; as a bitmap of ceil(V/32) words. Where tokens escape from it, ascending.
@@ -75,7 +81,7 @@ class CountedTokens {
   };
 
   CountedTokens(size_t words, ByNumber inside, std::vector<uint16_t> numbers, ByNumber left,
-                std::vector<Escape> escapes, bool any_number, int64_t most);
+                std::vector<Escape> escapes, bool asked, bool any_number, int64_t most);
 
   const size_t words_;
   const ByNumber inside_;  // that end in the loop, by the X's until the loop can end
@@ -83,6 +89,7 @@ class CountedTokens {
   const std::vector<uint16_t> numbers_;
   const ByNumber left_;  // that have left it, by the X's before
   const std::vector<Escape> escapes_;
+  const bool asked_;
   // After any token that ends in the loop, any greater number of X's can complete it as well.
   const bool any_number_;
   const int64_t most_;

@@ -139,8 +139,8 @@ class MaskCache {
   const Level1* FromLoop(TermId state, int64_t most, Slice* slice);
   const Level1* FromOtherBounds(TermId state);
   const Level1* FromAnyNumber(TermId state);
-  const Level1* FromCount(TermId state, const TermStore::Counted& counted);
-  std::shared_ptr<const CountedTokens> TokensOf(TermId state, const TermStore::Counted& counted);
+  const Level1* FromCount(const TermStore::Counted& counted);
+  std::shared_ptr<const CountedTokens> TokensOf(const TermStore::Counted& counted);
   const Level1* FromLoose(TermId state, const TermStore::Loosened& loosened);
   const Level1* FromWider(TermId state, TermId wider, uint64_t same, size_t most);
   const Level1* Narrowed(const Level1& wide, std::span<const TokenRun> refused, uint64_t reach,

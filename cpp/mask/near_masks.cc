@@ -232,14 +232,15 @@ std::optional<bool> MaskCache::FindOver(TermId state, TermId wider, uint64_t sam
   if (!counted.has_value()) return std::nullopt;
   const auto loosened = terms_.Loosen(state);
   if (loosened.has_value() ? loosened->state != wider
-                           : counted->least != 0 || terms_.WithoutCount(state) != wider) {
+                           : counted->least != 0 || counted->loose != wider) {
     return std::nullopt;
   }
   const auto table = TableOf(counted->x);
   if (table == nullptr) return std::nullopt;
   const DraftLease draft(&drafts_);
-  return CountedTokens::FindOver(*vocab_, &sets_, wider, *table, counted->rest, counted->most, same,
-                                 most, &draft->scratch, over, reach, completion);
+  return CountedTokens::FindOver(*vocab_, &sets_, wider, {counted->x, counted->rest, *table},
+                                 counted->most, same, most, &draft->scratch, over, reach,
+                                 completion);
 }
 
 // The automaton of X; null where no X is plain.
@@ -256,26 +257,30 @@ std::shared_ptr<const std::vector<uint32_t>> MaskCache::TableOf(TermId x) {
 }
 
 // What tokens need of a count; null where it cannot be told.
-std::shared_ptr<const CountedTokens> MaskCache::TokensOf(TermId state,
-                                                         const TermStore::Counted& counted) {
+std::shared_ptr<const CountedTokens> MaskCache::TokensOf(const TermStore::Counted& counted) {
   const auto table = TableOf(counted.x);
   if (table == nullptr) return nullptr;
-  const TermId loose = terms_.WithoutCount(state);
-  const std::array key = {loose.value, counted.x.value, counted.rest.value};
+  const std::array key = {counted.loose.value, counted.x.value, counted.rest.value};
+  bool any_number = counted.least > 0;
+  int64_t most = counted.most;
   bool known = false;  // for fewer rounds
   {
     std::lock_guard lock(counted_mutex_);
     if (const auto it = counted_.find(key); it != counted_.end()) {
-      if (it->second == nullptr || counted.most <= it->second->most()) return it->second;
-      known = true;
+      if (it->second == nullptr) return nullptr;
+      const bool enough = counted.most <= it->second->most();
+      if (enough && (it->second->asked() || !any_number)) return it->second;
+      any_number |= it->second->asked();
+      most = std::max(most, it->second->most());
+      known = !enough;
     }
   }
-  const int64_t most = !known && counted.most <= kNear ? counted.most : kUnbounded;
+  if (known || most > kNear) most = kUnbounded;
   std::shared_ptr<const CountedTokens> made;
   {
     const DraftLease draft(&drafts_);
-    made =
-        CountedTokens::Create(*vocab_, &sets_, loose, *table, counted.rest, most, &draft->scratch);
+    made = CountedTokens::Create(*vocab_, &sets_, counted.loose, {counted.x, counted.rest, *table},
+                                 most, any_number, &draft->scratch);
   }
   std::lock_guard lock(counted_mutex_);
   if (counted_bytes_ > kMostCounted) {
@@ -298,8 +303,8 @@ std::shared_ptr<const CountedTokens> MaskCache::TokensOf(TermId state,
 }
 
 // The mask of a state near the bounds of its count.
-const Level1* MaskCache::FromCount(TermId state, const TermStore::Counted& counted) {
-  const auto tokens = TokensOf(state, counted);
+const Level1* MaskCache::FromCount(const TermStore::Counted& counted) {
+  const auto tokens = TokensOf(counted);
   if (tokens == nullptr || !tokens->Knows(counted.least)) return nullptr;
   const DraftLease draft(&drafts_);
   Level1 result;
@@ -336,7 +341,7 @@ const Level1* MaskCache::FromOtherBounds(TermId state) {
   if (counted.has_value() && counted->most <= 1) counted = std::nullopt;
   const bool near = counted.has_value() && counted->most <= kNear;
   if (near) {
-    if (const Level1* made = FromCount(state, *counted)) return made;
+    if (const Level1* made = FromCount(*counted)) return made;
   }
   // Bounds that no token or few come near, such as maxLength beside a pattern.
   const auto far = terms_.LoosenAll(state, vocab_->max_token_bytes() + 1);
@@ -354,7 +359,7 @@ const Level1* MaskCache::FromOtherBounds(TermId state) {
     if (const Level1* made = FromLoose(state, *loosened)) return made;
   }
   if (counted.has_value() && !near) {
-    if (const Level1* made = FromCount(state, *counted)) return made;
+    if (const Level1* made = FromCount(*counted)) return made;
   }
   return nullptr;
 }

@@ -231,6 +231,12 @@ TrieAlphabets::TrieAlphabets(std::span<const TrieNode> nodes) {
   const std::vector<uint16_t> places =
       Places(nodes, &lengths_, &characters_, &node_characters_, &longest);
   List(places);
+  blocks_.resize(lengths_.size() / kBlock + 1);
+  for (size_t t = 0; t < lengths_.size(); ++t) {
+    Lengths& block = blocks_[t / kBlock];
+    block.bytes = std::max(block.bytes, lengths_[t]);
+    block.characters = std::max(block.characters, characters_[t]);
+  }
   const size_t size = places.size();
   whole_.resize(size / 64 + 1);
   for (size_t i = 0; i < size; i += 64) {
@@ -299,6 +305,9 @@ TrieAlphabets::TrieAlphabets(std::span<const TrieNode> nodes) {
     own.leads |= leads | (word == 3 ? bit : 0);
   }
   number_waiting();
+  deeper_.resize(deepest_[0]);
+  for (size_t i = 1; i < size; ++i) ++deeper_[deepest_[i] - 1u];
+  for (size_t k = deeper_.size(); k-- > 1;) deeper_[k - 1] += deeper_[k];
 }
 
 }  // namespace grammask::internal

@@ -50,10 +50,20 @@ class TrieAlphabets {
   const Alphabet& below(uint32_t node) const { return alphabets_[id_[node]]; }
   // The greatest length of a text below `node`, counted from the root.
   uint32_t deepest(uint32_t node) const { return deepest_[node]; }
+  // How many nodes there are below or at which a text is longer than so many bytes.
+  uint32_t count_deeper(uint64_t bytes) const {
+    return bytes < deeper_.size() ? deeper_[bytes] : 0;
+  }
   // The length of each text in the trie, by its place in the order of the trie (Trie::tokens), and
   // how many of its bytes begin a character: all but 0x80..0xBF.
   std::span<const uint16_t> lengths() const { return lengths_; }
   std::span<const uint16_t> characters() const { return characters_; }
+  // The greatest of these among the kBlock texts, from a multiple of it on, that `place` is one of.
+  struct Lengths {
+    uint16_t bytes = 0, characters = 0;
+  };
+  static constexpr uint32_t kBlock = 64;
+  const Lengths& block(uint32_t place) const { return blocks_[place / kBlock]; }
   // The same of the text of a node.
   uint32_t characters(uint32_t node) const { return node_characters_[node]; }
   // The nodes that add `byte`, which begins a character, to a text of whole characters: ascending.
@@ -85,8 +95,8 @@ class TrieAlphabets {
            (id_.capacity() + deepest_.capacity() + lengths_.capacity() + characters_.capacity() +
             node_characters_.capacity()) *
                2 +
-           (children_.capacity() + adding_.capacity() + first_adding_.capacity() +
-            first_leads_.capacity()) *
+           (blocks_.capacity() + deeper_.capacity() + children_.capacity() + adding_.capacity() +
+            first_adding_.capacity() + first_leads_.capacity()) *
                4 +
            whole_.capacity() * 8 + wide_.capacity() * 12;
   }
@@ -99,8 +109,10 @@ class TrieAlphabets {
   std::vector<Alphabet> alphabets_;
   std::vector<uint16_t> id_;       // by node, an index of alphabets_
   std::vector<uint16_t> deepest_;  // by node
+  std::vector<uint32_t> deeper_;   // by length
   std::vector<uint16_t> lengths_;  // by token
   std::vector<uint16_t> characters_;
+  std::vector<Lengths> blocks_;
   std::vector<uint16_t> node_characters_;
   std::vector<uint32_t> adding_;        // nodes by byte
   std::vector<uint32_t> first_adding_;  // by byte: where its nodes begin, or would

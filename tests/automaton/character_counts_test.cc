@@ -92,6 +92,43 @@ TEST_F(CharacterCounts, RandomTermsOfBoundedLength) {
   EXPECT_FALSE(s_.overrun());
 }
 
+// A lower bound on the characters before the rest, mostly the least number itself: of parts of an
+// intersection each is looked at by itself.
+TEST_F(CharacterCounts, FewestBeforeTheRest) {
+  const TermId rest = s_.Literal("\",a", false);
+  int exact = 0, compared = 0;
+  for (int round = 0; round < 1000; ++round) {
+    const Counted part = Random(4);
+    const Counted other = Random(2);
+    if (part.counts.empty() || other.counts.empty()) continue;  // more than are counted
+    TermId state = Sequence(part.term, rest);
+    int least = *part.counts.begin();
+    if (round % 3 == 0) {
+      state = s_.Choice(std::vector{state, Sequence(other.term, rest)});
+      least = std::min(least, *other.counts.begin());
+    } else if (round % 3 == 1) {
+      const TermId both = And({part.term, Any(0, kUnbounded)});
+      state = Sequence(both, rest);
+    }
+    const auto fewest = static_cast<int>(s_.FewestCharacters(state, rest));
+    EXPECT_LE(fewest, least) << s_.ToString(state);
+    ++compared;
+    exact += fewest == least ? 1 : 0;
+  }
+  EXPECT_GT(compared, 900);
+  EXPECT_GT(exact, compared * 9 / 10);
+}
+
+TEST_F(CharacterCounts, OneCharacter) {
+  EXPECT_TRUE(s_.IsJsonCharacter(Chars(CodePointSet::All())));
+  EXPECT_TRUE(s_.IsJsonCharacter(Chars({{'a', 'a'}})));
+  EXPECT_TRUE(s_.IsJsonCharacter(s_.Choice(std::vector{Chars({{'a', 'b'}}), Chars({{'0', '9'}})})));
+  EXPECT_FALSE(s_.IsJsonCharacter(Sequence(Chars({{'a', 'a'}}), Chars({{'a', 'a'}}))));
+  EXPECT_FALSE(s_.IsJsonCharacter(Any(0, 1)));
+  EXPECT_FALSE(s_.IsJsonCharacter(s_.Character({{'!', '~'}}, false)));  // quotes, backslashes
+  EXPECT_FALSE(s_.IsJsonCharacter(s_.Literal("\"", false)));
+}
+
 // Each character may be spelled in more bytes than the pattern wants.
 TEST_F(CharacterCounts, MoreCharactersThanThereMayBe) {
   Limits limits;

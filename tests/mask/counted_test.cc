@@ -364,6 +364,116 @@ TEST(CountedMask, LeftInsideACharacter) {
   }
 }
 
+// Strings that end in something, under a bound: after some characters these are `X{0,b} Q`, or a
+// choice of such and of what has begun.
+TEST(CountedMask, EndsOfSoManyCharacters) {
+  const auto vocab =
+      MakeVocab(ManyTokens({"\\u0061", "\\u006", "b\\u0061", "a\\u00", "\\u0061\"", "ab\"", "a\",",
+                            "b\",\n", "\xC3\xA9\"", "\xC3\xA9\xC3\xA9\xC3\xA9", "aaaaaaaaaaaaaaaa",
+                            "xabab\",", "abab", "01 23", "  ", "a b c"},
+                           19, "aabb01 \"\\,x\xC3\xA9", 4000, 9));
+  using Make = NodeId (*)(ContentMaker);
+  struct Case {
+    Make make;
+    int64_t shortest;
+  };
+  const Case cases[] = {
+      {[](ContentMaker m) { return m.b.Sequence({m.Any(), m.Of({{'a', 'a'}})}); }, 1},
+      {[](ContentMaker m) {
+         return m.b.Sequence({m.Any(), m.Of({{'a', 'a'}}), m.Of({{'b', 'b'}}), m.Of({{'a', 'b'}})});
+       },
+       3},
+      // No space at the beginning or the end.
+      {[](ContentMaker m) {
+         const CodePointSet others = CodePointSet::All().Minus({{' ', ' '}, {'"', '"'}});
+         return m.b.Sequence({m.Of(others), m.Any(), m.Of(others)});
+       },
+       2},
+      {[](ContentMaker m) {
+         const CodePointSet others = CodePointSet::All().Minus({{' ', ' '}, {'"', '"'}});
+         return m.b.Sequence({m.Of(others), m.b.Optional(m.b.Sequence({m.Any(), m.Of(others)}))});
+       },
+       1},
+      // One of several, in the middle: of five characters or of two.
+      {[](ContentMaker m) {
+         auto a = [&] { return m.Of({{'a', 'a'}}); };
+         auto b = [&] { return m.Of({{'b', 'b'}}); };
+         return m.b.Sequence({m.Any(),
+                              m.b.Choice({m.b.Sequence({a(), b(), a(), b(), a()}),
+                                          m.b.Sequence({m.Of({{0xE9, 0xE9}}), b()})}),
+                              m.Any()});
+       },
+       2},
+      // Pairs of digits behind three.
+      {[](ContentMaker m) {
+         auto digits = [&](int64_t n) { return m.b.Repeat(m.Of({{'0', '9'}, {'a', 'f'}}), n, n); };
+         return m.b.Sequence({digits(3), m.b.Optional(digits(2))});
+       },
+       3},
+  };
+  for (const bool json : {true, false}) {
+    for (size_t c = 0; c < std::size(cases); ++c) {
+      for (const auto& [least, most] : std::vector<std::pair<int64_t, int64_t>>{
+               {0, 3}, {0, 5}, {0, 8}, {0, 13}, {4, 8}, {0, 24}, {6, 30}}) {
+        if (least > 5 && c == 5) continue;
+        MaskWorld w(vocab);
+        const SetId start = w.Start([&, least = least, most = most](GrammarBuilder& b) {
+          ContentMaker m{b, json};
+          const NodeId all =
+              m.Of(json ? CodePointSet::All() : CodePointSet::All().Minus({{'"', '"'}}));
+          return b.Sequence({b.And({b.Repeat(all, least, most), cases[c].make(m)}), b.Bytes("\""),
+                             b.Star(b.Class(CodePointSet{{',', ','}, {'a', 'b'}}))});
+        });
+        for (const char* text : {"", "a", "ab", "x a", "aba", "\xC3\xA9", "a\\u00", "abababa"}) {
+          const SetId set = w.sets().Run(start, text);
+          if (set == SetTable::Dead()) continue;
+          w.Check(set, "case " + std::to_string(c) + (json ? " json " : " raw ") +
+                           std::to_string(least) + " to " + std::to_string(most) + " after '" +
+                           text + "'");
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// Tokens as long as the bound and longer, in numbers: of a search, which most of a token leaves
+// where it is, and of a pattern that any text stays in.
+TEST(CountedMask, ManyLongTokens) {
+  const auto vocab =
+      MakeVocab(ManyTokens({"\xC3\xA9\xC3\xA9", "a\xC3", "\\u0031", "\\n\\n", "ab\",1"}, 23,
+                           "aaabbbc1 \xC3\xA9\"", 12000, 40));
+  using Make = NodeId (*)(ContentMaker);
+  const Make patterns[] = {
+      [](ContentMaker m) { return m.With(m.Of({{'0', '9'}})); },
+      [](ContentMaker m) {
+        return m.With(m.b.Sequence({m.Of({{'b', 'b'}}), m.Of({{'0', '9'}}), m.Of({{'b', 'c'}})}));
+      },
+      [](ContentMaker m) { return m.b.Sequence({m.Of({{'a', 'z'}}), m.Any()}); },
+  };
+  for (const bool json : {true, false}) {
+    for (const Make& make : patterns) {
+      for (int64_t most : {17, 18, 22, 29, 37, 39}) {
+        MaskWorld w(vocab);
+        const SetId start = w.Start([&](GrammarBuilder& b) {
+          ContentMaker m{b, json};
+          const NodeId all =
+              m.Of(json ? CodePointSet::All() : CodePointSet::All().Minus({{'"', '"'}}));
+          return b.Sequence({b.And({b.Repeat(all, 0, most), make(m)}), b.Bytes("\""),
+                             b.Star(b.Class(CodePointSet{{',', ','}, {'a', 'b'}}))});
+        });
+        for (const char* text : {"", "a", "ab1", "b1"}) {
+          const SetId set = w.sets().Run(start, text);
+          if (set == SetTable::Dead()) continue;
+          w.Check(set, std::string(json ? "json " : "raw ") + std::to_string(most) + " after '" +
+                           text + "'");
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
 // A loop whose end does not show in a byte of its own, and one that ends in another's beginning.
 TEST(CountedMask, WhatFollowsBeginsAlike) {
   const auto vocab = MakeVocab(Tokens());

@@ -1,0 +1,202 @@
+// A place in a counted loop to the fewest rounds that then complete it.
+//
+// Of `[0-9]{4}-[0-9]{2}` behind two digits that is five. The shortest text, which each state knows
+// the length of, is one way to get there; and of the parts of a state it is known how many
+// characters a text has at least (character_counts.cc). Mostly the two agree, and all places on the
+// way are known with the first one. Where they do not, as where the text of fewest bytes is not
+// that of fewest characters, a search goes through the states, in all directions at once: of those
+// of a date-time there are tens of thousands, so it is given up after some.
+//
+// A lower bound, `minLength`, is one on the characters before the loop is left. For a token that
+// ends in the loop it does not matter where the pattern can go on for as long as one likes: where a
+// shortest path has a state that loops on some character, or ends before one.
+//
+// Cost: a microsecond for each state on the way. Tests: tests/mask/counted_test.cc.
+#include "mask/rounds_needed.h"
+
+#include <deque>
+#include <limits>
+#include <utility>
+
+#include "mask/slice.h"
+#include "mask/walkers.h"
+
+namespace grammask::internal {
+namespace {
+
+constexpr size_t kMostExplored = 1024;  // places in all searches
+constexpr size_t kMostFollowed = 256;   // bytes of a text
+constexpr size_t kMostInVain = 32;      // texts
+constexpr size_t kMostAlike = 64;       // places inside an X
+
+// For a few places.
+void AddNew(const LoopPlace& place, std::vector<LoopPlace>* places) {
+  if (std::ranges::find(*places, place) == places->end()) places->push_back(place);
+}
+
+}  // namespace
+
+RoundsNeeded::RoundsNeeded(TermStore* terms, TermId x, TermId rest,
+                           const std::vector<uint32_t>& table, bool any_number)
+    : terms_(*terms),
+      rest_(rest),
+      table_(table),
+      any_number_(any_number),
+      characters_(terms->IsJsonCharacter(x)) {}
+
+bool RoundsNeeded::CanEnd(const LoopPlace& p) {
+  if (p.x == 0 && terms_.term(p.state).nullable) return true;
+  return std::ranges::any_of(terms_.Expand(p.state).bytes, [&](const ByteEdge& edge) {
+    return AnyLeads(edge, p.x, [](uint32_t x) { return x == Slice::kRefused; });
+  });
+}
+
+// Whether some X of one byte leads back here.
+bool RoundsNeeded::CanGoOn(const LoopPlace& p) {
+  if (p.x != 0 || !MayLeadBack(terms_, p.state)) return false;
+  return std::ranges::any_of(terms_.Expand(p.state).bytes, [&](const ByteEdge& edge) {
+    return edge.to == p.state && AnyLeads(edge, 0, [](uint32_t x) { return x == 0; });
+  });
+}
+
+// Whether an X, of one byte or the one that was begun, leads to a place that is an end as well and
+// goes on. After the first letter of `[a-f]+` in a search comes such a place, which itself is left
+// for good.
+bool RoundsNeeded::EndsFurther(const LoopPlace& p) {
+  std::vector<LoopPlace> places = {p};
+  for (size_t i = 0; i < places.size() && places.size() <= kMostAlike; ++i) {
+    const LoopPlace at = places[i];
+    for (const ByteEdge& edge : terms_.Expand(at.state).bytes) {
+      if (AnyLeads(edge, at.x, [](uint32_t x) { return x == 0; })) {
+        const LoopPlace to = {edge.to, 0};
+        if (CanGoOn(to) && CanEnd(to)) return true;
+      }
+      if (p.x == 0) continue;
+      for (int b = edge.lo; b <= edge.hi; ++b) {
+        const uint32_t x = XAfter(at.x, b);
+        if (x != 0 && x != Slice::kRefused) AddNew({edge.to, x}, &places);
+      }
+    }
+  }
+  return false;
+}
+
+// By the shortest text, where no text has fewer characters.
+std::optional<RoundsNeeded::Needed> RoundsNeeded::Follow(const LoopPlace& from) {
+  if (!characters_ || from.x != 0 || in_vain_ > kMostInVain) return std::nullopt;
+  struct Step {
+    LoopPlace place;
+    uint32_t rounds;
+  };
+  std::vector<Step> path = {{from, 0}};
+  Needed last = {0, false};
+  while (true) {
+    const auto [at, rounds] = path.back();
+    if (const auto it = known_.find(at.key()); it != known_.end()) {
+      last = it->second;
+      break;
+    }
+    if (CanEnd(at)) {
+      last.any_number = any_number_ && EndsFurther(at);
+      break;
+    }
+    if (path.size() > kMostFollowed || terms_.overrun()) return std::nullopt;
+    const uint64_t left = terms_.term(at.state).min_length;
+    const auto edges = terms_.Expand(at.state).bytes;
+    const auto next = std::ranges::find_if(edges, [&](const ByteEdge& e) {
+      return terms_.term(e.to).min_length < left && XAfter(at.x, e.lo) != Slice::kRefused;
+    });
+    if (next == edges.end()) return std::nullopt;
+    const uint32_t x = XAfter(at.x, next->lo);
+    path.push_back({{next->to, x}, rounds + (x == 0)});
+  }
+  const uint32_t total = path.back().rounds + last.rounds;
+  if (terms_.FewestCharacters(from.state, rest_) != total) {
+    ++in_vain_;
+    return std::nullopt;
+  }
+  // Of a shortest way each rest is one.
+  bool any_number = last.any_number;
+  for (size_t i = path.size(); i-- > 0;) {
+    if (any_number_) any_number = any_number || CanGoOn(path[i].place);
+    const Needed needed = {total - path[i].rounds, any_number};
+    // Another way that is as short may be one on which X's can be put in.
+    if (any_number || !any_number_) known_.try_emplace(path[i].place.key(), needed);
+  }
+  if (any_number_ && !any_number) {
+    ++in_vain_;
+    return std::nullopt;
+  }
+  return Needed{total, any_number};
+}
+
+// A shortest path, on which the last byte of an X counts one and others nothing; of these one with
+// a place at which X's may be put in, if there is any.
+std::optional<RoundsNeeded::Needed> RoundsNeeded::Search(const LoopPlace& from) {
+  struct Step {
+    uint32_t rounds;
+    bool goes_on;
+    LoopPlace place;
+  };
+  constexpr uint32_t kFar = std::numeric_limits<uint32_t>::max();
+  Needed best = {kFar, false};
+  auto reach = [&](uint32_t rounds, bool any_number) {
+    if (rounds < best.rounds) {
+      best = {rounds, any_number};
+    } else if (rounds == best.rounds) {
+      best.any_number |= any_number;
+    }
+  };
+  // Of the shortest way known to a place, twice; less one where it goes on.
+  absl::flat_hash_map<uint64_t, uint32_t> known;
+  std::deque<Step> open = {{0, any_number_ && CanGoOn(from), from}};  // ascending rounds
+  while (!open.empty()) {
+    const Step at = open.front();
+    open.pop_front();
+    const bool all_known = best.any_number || !any_number_;
+    if (at.rounds > best.rounds || (at.rounds == best.rounds && all_known)) break;
+    const uint32_t cost = at.rounds * 2 + !at.goes_on;
+    const auto [seen, is_new] = known.try_emplace(at.place.key(), cost);
+    if (!is_new) {
+      if (seen->second <= cost) continue;
+      seen->second = cost;
+    }
+    std::optional<Needed> then;
+    if (const auto it = known_.find(at.place.key()); it != known_.end()) {
+      then = it->second;
+    } else {
+      then = Follow(at.place);
+    }
+    if (then.has_value()) {
+      reach(at.rounds + then->rounds, at.goes_on || then->any_number);
+      continue;
+    }
+    if (CanEnd(at.place)) {
+      reach(at.rounds, any_number_ && (at.goes_on || EndsFurther(at.place)));
+    }
+    if (++explored_ > kMostExplored || terms_.overrun()) return std::nullopt;
+    for (const ByteEdge& e : terms_.Expand(at.place.state).bytes) {
+      uint32_t last = Slice::kRefused;
+      for (int b = e.lo; b <= e.hi; ++b) {
+        const uint32_t x = XAfter(at.place.x, b);
+        if (x == last || x == Slice::kRefused) continue;
+        last = x;
+        const LoopPlace to = {e.to, x};
+        const Step next = {at.rounds + (x == 0), at.goes_on || (any_number_ && CanGoOn(to)), to};
+        x == 0 ? open.push_back(next) : open.push_front(next);
+      }
+    }
+  }
+  if (best.rounds == kFar) return std::nullopt;  // a search for emptiness went over its limit
+  best.any_number &= any_number_;
+  known_.try_emplace(from.key(), best);
+  return best;
+}
+
+std::optional<RoundsNeeded::Needed> RoundsNeeded::Find(const LoopPlace& from) {
+  if (const auto it = known_.find(from.key()); it != known_.end()) return it->second;
+  if (const auto found = Follow(from)) return found;
+  return Search(from);
+}
+
+}  // namespace grammask::internal

@@ -1,0 +1,101 @@
+// Which states are a loop with a bound on its rounds, and what the state without it is.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "automaton/term_store.h"
+
+namespace grammask::internal {
+namespace {
+
+class Rounds : public testing::Test {
+ protected:
+  TermId Chars(const CodePointSet& set) { return s_.Character(set, true); }
+  TermId Text(std::string_view text) { return s_.Literal(text, true); }
+  TermId Times(TermId of, int64_t least, int64_t most) { return s_.Repeat(of, least, most); }
+  TermId Of(std::vector<TermId> parts) { return s_.Sequence(parts); }
+  TermId Either(std::vector<TermId> parts) { return s_.Choice(parts); }
+  TermId Before(TermId content) { return s_.Sequence(content, quote_); }
+
+  void ExpectCount(TermId state, TermId x, TermId loose, int64_t least, int64_t most) {
+    const auto found = s_.FindCount(state);
+    ASSERT_TRUE(found.has_value()) << s_.ToString(state);
+    EXPECT_EQ(found->x, x) << s_.ToString(state);
+    EXPECT_EQ(found->rest, quote_) << s_.ToString(state);
+    EXPECT_EQ(found->loose, loose) << s_.ToString(state) << s_.ToString(found->loose);
+    EXPECT_EQ(found->least, least) << s_.ToString(state);
+    EXPECT_EQ(found->most, most) << s_.ToString(state);
+  }
+  // No loop up to the quote, be it that there is one up to what comes before.
+  void ExpectNone(TermId state) {
+    const auto found = s_.FindCount(state);
+    EXPECT_TRUE(!found.has_value() || found->rest != quote_) << s_.ToString(state);
+  }
+
+  TermStore s_{{}, 16};
+  const TermId quote_ = s_.Literal("\",", false);
+  const TermId any_ = Chars(CodePointSet::All());
+  const TermId letter_ = Chars({{'a', 'z'}}), digit_ = Chars({{'0', '9'}});
+};
+
+TEST_F(Rounds, AnEndOfSoManyCharacters) {
+  const TermId anys = Times(any_, 0, kUnbounded);
+  ExpectCount(Before(Of({Times(any_, 0, 7), Text("a")})), any_, Before(Of({anys, Text("a")})), 0,
+              8);
+  ExpectCount(Before(Of({Times(any_, 0, 7), Text(".can")})), any_, Before(Of({anys, Text(".can")})),
+              0, 11);
+  ExpectCount(Before(Of({Times(any_, 3, 7), Text("a"), digit_, Times(letter_, 2, 2)})), any_,
+              Before(Of({anys, Text("a"), digit_, Times(letter_, 2, 2)})), 7, 11);
+  // Of several letters in any spelling each is one.
+  ExpectCount(Before(Of({Times(any_, 0, 7), Either({Text("no"), Text("\xC3\xA9\xC3\xA9")})})), any_,
+              Before(Of({anys, Either({Text("no"), Text("\xC3\xA9\xC3\xA9")})})), 0, 9);
+  ExpectCount(Before(Of({Times(letter_, 0, 7), Text("ab")})), letter_,
+              Before(Of({Times(letter_, 0, kUnbounded), Text("ab")})), 0, 9);
+}
+
+TEST_F(Rounds, AlternativesOfOneBound) {
+  const TermId anys = Times(any_, 0, kUnbounded);
+  // `^\S.*\S$` after one character, as it may end there.
+  ExpectCount(Either({quote_, Before(Of({Times(any_, 0, 7), letter_}))}), any_,
+              Either({quote_, Before(Of({anys, letter_}))}), 0, 8);
+  // One that has begun what it must end in, and may begin anew.
+  ExpectCount(Either({Before(Text("an")), Before(Of({Times(any_, 0, 6), Text("can")}))}), any_,
+              Either({Before(Text("an")), Before(Of({anys, Text("can")}))}), 0, 9);
+  ExpectCount(Either({Before(Of({Times(any_, 0, 8), Text("n")})),
+                      Before(Of({Times(any_, 0, 6), Text("can")}))}),
+              any_, Either({Before(Of({anys, Text("n")})), Before(Of({anys, Text("can")}))}), 0, 9);
+}
+
+TEST_F(Rounds, WhatIsNoCount) {
+  // Two bounds.
+  ExpectNone(Either(
+      {Before(Of({Times(any_, 0, 7), Text("n")})), Before(Of({Times(any_, 0, 6), Text("can")}))}));
+  ExpectNone(Before(Of({Times(any_, 0, 7), digit_, Times(any_, 0, 2), digit_})));
+  // One that is longer than the bound.
+  ExpectNone(Either({Before(Text("more than that")), Before(Of({Times(any_, 0, 6), Text("a")}))}));
+  // A least number, which one alternative does not have.
+  ExpectNone(Either({Before(Text("an")), Before(Of({Times(any_, 2, 6), Text("can")}))}));
+  // Loops of different characters.
+  ExpectNone(Either({Before(Of({Times(letter_, 0, 6), Text("can")})),
+                     Before(Of({Times(any_, 0, 6), Text("tan")}))}));
+  // An end of one character or two.
+  ExpectNone(Before(Of({Times(any_, 0, 7), Either({Text("a"), Text("bc")})})));
+  // Rounds of two characters each, which the end is not measured in.
+  const TermId pair = Of({digit_, digit_});
+  ExpectNone(Before(Of({Times(digit_, 4, 4), Times(pair, 0, 1)})));
+  ExpectNone(Before(Of({Times(pair, 0, 3), Times(digit_, 2, 2)})));
+}
+
+// Characters that the loop does not have leave it, so they are none of its rounds.
+TEST_F(Rounds, AnEndOfOtherCharacters) {
+  for (const char* end : {"1", "a1", "-"}) {
+    const auto found = s_.FindCount(Before(Of({Times(letter_, 0, 7), Text(end)})));
+    ASSERT_TRUE(found.has_value()) << end;
+    EXPECT_EQ(found->most, 7) << end;
+    EXPECT_NE(found->rest, quote_) << end;
+  }
+}
+
+}  // namespace
+}  // namespace grammask::internal
