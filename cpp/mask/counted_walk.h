@@ -134,7 +134,8 @@ std::optional<bool> CountedWalk::Run(int64_t most, uint64_t same, Taker&& taker)
         const uint32_t rounds = alphabets_.characters(i) - 1 - jump.begun;
         if (rounds + places_[jump.from.place].needed.rounds > most) {
           // On the way here.
-          if (!(going = taker.Over(i, jump.from.escaped))) break;
+          going = taker.Over(i, jump.from.escaped);
+          if (!going) break;
         } else if (alphabets_.deepest(i) > same &&
                    !(jump.beyond_ascii && scratch_.leaving.IsBroken(alphabets_, i))) {
           jump.stop = node.end;
