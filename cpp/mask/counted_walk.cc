@@ -53,15 +53,14 @@ bool CountedWalk::Fits() {
         if (x == Slice::kRefused) continue;
         // Characters beyond ASCII are passed over in whole.
         if (x == 0 || (i == 0 && b >= 0x80)) return false;
-        const LoopPlace to = {edge.to, x};
-        if (std::ranges::find(places, to) == places.end()) places.push_back(to);
+        AddNew({edge.to, x}, &places);
       }
     }
   }
   return true;
 }
 
-// The number of a place; kNowhere where there are too many.
+// The number of a place, which may be a new one.
 uint16_t CountedWalk::NumberOf(const LoopPlace& at) {
   const auto [it, added] = numbers_.try_emplace(at.key(), static_cast<uint16_t>(places_.size()));
   if (!added) return it->second;
@@ -124,7 +123,9 @@ bool CountedWalk::Absorbs(TermId state) {
   return true;
 }
 
-void CountedWalk::LookForStays(CountedPlace* place, bool leads) {
+void CountedWalk::LookForStays(CountedPlace* place, uint32_t i) {
+  const bool leads = alphabets_.below(i).leads != 0;
+  if (place->looked && (place->looked_leads || !leads)) return;
   StateWalker walker(&terms_, &scratch_);
   StatePlace& at = walker.Of(place->at.state);
   walker.Need(&at);
@@ -142,8 +143,7 @@ void CountedWalk::LookForStays(CountedPlace* place, bool leads) {
 // Begins to jump below node i, where most characters are an X each and lead back to where it is.
 void CountedWalk::JumpBelow(uint32_t i, const Level& from) {
   CountedPlace& place = places_[from.place];
-  const bool leads = alphabets_.below(i).leads != 0;
-  if (!place.looked || (leads && !place.looked_leads)) LookForStays(&place, leads);
+  LookForStays(&place, i);
   if (place.stays.AsciiSize() < LeavingNodes::kWideLoop ||
       !LeavingNodes::HoldBelow(alphabets_, place.stays, i, nodes_[i].depth)) {
     return;

@@ -87,13 +87,12 @@ class CountedWalk {
   bool Enter(uint16_t number);
   bool Ask(CountedPlace* place);
   bool Absorbs(TermId state);
-  void LookForStays(CountedPlace* place, bool leads);
+  // Finds what leads back to a place, as far as that occurs below node i, once.
+  void LookForStays(CountedPlace* place, uint32_t i);
   // Whether what is below node i is of X's that leave what the place needs as it is.
   bool KeepsBelow(CountedPlace* place, uint32_t i) {
+    LookForStays(place, i);
     const Alphabet& below = alphabets_.below(i);
-    if (!place->looked || (below.leads != 0 && !place->looked_leads)) {
-      LookForStays(place, below.leads != 0);
-    }
     return below.IsWithin(place->stays) ||
            (place->absorbing && below.leads == 0 && below.IsWithin(whole_));
   }

@@ -29,11 +29,6 @@ constexpr size_t kMostFollowed = 256;   // bytes of a text
 constexpr size_t kMostInVain = 32;      // texts
 constexpr size_t kMostAlike = 64;       // places inside an X
 
-// For a few places.
-void AddNew(const LoopPlace& place, std::vector<LoopPlace>* places) {
-  if (std::ranges::find(*places, place) == places->end()) places->push_back(place);
-}
-
 }  // namespace
 
 RoundsNeeded::RoundsNeeded(TermStore* terms, TermId x, TermId rest,

@@ -25,6 +25,11 @@ struct LoopPlace {
   friend bool operator==(const LoopPlace&, const LoopPlace&) = default;
 };
 
+// Adds one of a few places that is not among them.
+inline void AddNew(const LoopPlace& place, std::vector<LoopPlace>* places) {
+  if (std::ranges::find(*places, place) == places->end()) places->push_back(place);
+}
+
 // Answers for the places of one loop, and keeps what it has found. Not thread-safe.
 class RoundsNeeded {
  public:
