@@ -231,9 +231,7 @@ TEST(CountedMask, EscapesFromLoops) {
           const SetId start = w.Start([&, least = least, most = most](GrammarBuilder& b) {
             ContentMaker m{b, json};
             const RuleId item = b.AddRule("item");
-            const NodeId all =
-                m.Of(json ? CodePointSet::All() : CodePointSet::All().Minus({{'"', '"'}}));
-            const NodeId both = b.And({b.Repeat(all, least, most), kPatterns[p](m)});
+            const NodeId both = b.And({b.Repeat(m.One(), least, most), kPatterns[p](m)});
             // A loop after the quote, of what the one before it has, too.
             const NodeId end = b.Sequence(
                 {b.Bytes("\""), b.Star(b.Class(CodePointSet{{'a', 'b'}})), b.Bytes("]")});
@@ -419,10 +417,8 @@ TEST(CountedMask, EndsOfSoManyCharacters) {
         MaskWorld w(vocab);
         const SetId start = w.Start([&, least = least, most = most](GrammarBuilder& b) {
           ContentMaker m{b, json};
-          const NodeId all =
-              m.Of(json ? CodePointSet::All() : CodePointSet::All().Minus({{'"', '"'}}));
-          return b.Sequence({b.And({b.Repeat(all, least, most), cases[c].make(m)}), b.Bytes("\""),
-                             b.Star(b.Class(CodePointSet{{',', ','}, {'a', 'b'}}))});
+          return b.Sequence({b.And({b.Repeat(m.One(), least, most), cases[c].make(m)}),
+                             b.Bytes("\""), b.Star(b.Class(CodePointSet{{',', ','}, {'a', 'b'}}))});
         });
         for (const char* text : {"", "a", "ab", "x a", "aba", "\xC3\xA9", "a\\u00", "abababa"}) {
           const SetId set = w.sets().Run(start, text);
@@ -457,9 +453,7 @@ TEST(CountedMask, ManyLongTokens) {
         MaskWorld w(vocab);
         const SetId start = w.Start([&](GrammarBuilder& b) {
           ContentMaker m{b, json};
-          const NodeId all =
-              m.Of(json ? CodePointSet::All() : CodePointSet::All().Minus({{'"', '"'}}));
-          return b.Sequence({b.And({b.Repeat(all, 0, most), make(m)}), b.Bytes("\""),
+          return b.Sequence({b.And({b.Repeat(m.One(), 0, most), make(m)}), b.Bytes("\""),
                              b.Star(b.Class(CodePointSet{{',', ','}, {'a', 'b'}}))});
         });
         for (const char* text : {"", "a", "ab1", "b1"}) {

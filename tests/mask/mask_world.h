@@ -52,9 +52,9 @@ struct ContentMaker {
   GrammarBuilder& b;
   bool json;
   NodeId Of(const CodePointSet& set) { return json ? b.JsonClass(set) : b.Class(set); }
-  NodeId Any() {
-    return b.Star(Of(json ? CodePointSet::All() : CodePointSet::All().Minus({{'"', '"'}})));
-  }
+  // Any character, and any number of them.
+  NodeId One() { return Of(json ? CodePointSet::All() : CodePointSet::All().Minus({{'"', '"'}})); }
+  NodeId Any() { return b.Star(One()); }
   NodeId Text(std::string_view text) { return json ? b.JsonText(text) : b.Bytes(text); }
   // Whatever holds that somewhere.
   NodeId With(NodeId what) { return b.Sequence({Any(), what, Any()}); }
