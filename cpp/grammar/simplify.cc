@@ -27,6 +27,9 @@ constexpr size_t kSplicePerPart = 8;
 constexpr size_t kAlwaysJoin = 256;
 constexpr size_t kJoinPerPart = 64;
 
+// So often one class after another becomes a count.
+constexpr uint8_t kWrittenOut = 4;
+
 // What a node takes beside itself, for the budget: references to children, and the equivalent of
 // those for text and ranges.
 size_t References(const StoredNode& node, std::span<const NodeId> children) {
@@ -42,6 +45,10 @@ size_t References(const StoredNode& node, std::span<const NodeId> children) {
     default:
       return children.size();
   }
+}
+
+bool IsClass(NodeKind kind) {
+  return kind == NodeKind::kByteClass || kind == NodeKind::kClass || kind == NodeKind::kJsonClass;
 }
 
 bool IsLiteral(const StoredNode& node) {
@@ -279,7 +286,9 @@ void Simplifier::AppendToSequence(NodeId part) {
     if (literal_parts_ > 0) FlushLiteral();
     const bool repeats =
         n.kind == NodeKind::kRepeat || (!list_.empty() && kind(list_.back()) == NodeKind::kRepeat);
-    if (!repeats || !JoinRepeats(part)) list_.push_back(part);
+    if (repeats && JoinRepeats(part)) return;
+    list_.push_back(part);
+    if (IsClass(n.kind)) JoinWrittenOut();
     return;
   }
   if (literal_parts_ > 0 && literal_kind_ != n.kind) FlushLiteral();
@@ -325,6 +334,17 @@ bool Simplifier::JoinRepeats(NodeId part) {
   if (!min.has_value() || !max.has_value()) return false;
   list_.back() = Repeat(child, *min, *max);
   return true;
+}
+
+// Of a class four times in a row, as the dots of ^....$, one x{4}: masks know how to deal with a
+// count, be it of sixty, and not with sixty parts. Called whenever a class was appended.
+void Simplifier::JoinWrittenOut() {
+  if (list_.size() < kWrittenOut || limits_.max_repeat < int64_t{kWrittenOut}) return;
+  const auto from = list_.end() - kWrittenOut;
+  const NodeId one = *from;
+  if (!std::all_of(from, list_.end(), [one](NodeId part) { return part == one; })) return;
+  list_.erase(from, list_.end());
+  list_.push_back(Repeat(one, kWrittenOut, kWrittenOut));
 }
 
 // ---- Choices ----

@@ -68,6 +68,7 @@ class Simplifier {
   void AppendSequence(NodeId sequence);
   void FlushLiteral();
   bool JoinRepeats(NodeId part);
+  void JoinWrittenOut();
   void AddAlternative(NodeId alternative, size_t parts);
   void MergeClasses();
   bool MergeAnd();

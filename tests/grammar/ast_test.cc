@@ -141,6 +141,18 @@ const Simplification kSequences[] = {
        NodeId d = b.Class(Chars('0', '9'));
        return b.Sequence({b.Star(d), b.Repeat(d, 2, 5), d});
      }},
+    // A class written out often is a count, however it came together.
+    {R"([0-9] [0-9] [0-9])",
+     [](B& b) {
+       NodeId d = b.Class(Chars('0', '9'));
+       return b.Sequence({d, d, d});
+     }},
+    {R"("-" [0-9]{6} "-" [0-9]{4})",
+     [](B& b) {
+       NodeId d = b.Class(Chars('0', '9'));
+       NodeId inner = b.Sequence({b.Bytes("-"), d, d, d});
+       return b.Sequence({inner, d, b.Sequence({d, d, b.Bytes("-"), d}), d, d, d});
+     }},
     {R"([0-9] [0-9])",
      [](B& b) {
        NodeId d = b.Class(Chars('0', '9'));
