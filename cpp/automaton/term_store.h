@@ -324,6 +324,10 @@ class TermStore {
   };
   std::optional<Loop> FindLoop(TermId id, uint32_t first_bytes = 0);
 
+  // X, where after any number of X's some of `states` can still be completed, whatever these X's
+  // were: see cover.cc. Nothing where that is not seen. Takes the lock.
+  std::optional<TermId> FindCover(std::span<const TermId> states);
+
   const Term& term(TermId id) const { return terms_[id.value]; }
   std::atomic<const void*>& attachment(TermId id) { return terms_[id.value].attachment; }
   // Of a lazy procedure `body` is Nothing() until BodyOf() made it.
@@ -469,6 +473,8 @@ class TermStore {
   TermId WithRepeat(TermId id, const Term& counted, int64_t min);
   TermId WithoutBounds(TermId id, int64_t least, bool rest, int depth, int64_t* bound);
   bool Includes(TermId whole, TermId part);
+  TermId WithinLoop(TermId part, TermId loop, int depth);
+  TermId Before(TermId part, TermId rest);
   bool AddTexts(TermId id, std::vector<std::string>* texts) const;
   // The text of a JSON string that `id` begins with, where its first character is ASCII.
   std::optional<TermId> AsciiHead(TermId id) const;

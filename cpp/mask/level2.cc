@@ -43,10 +43,7 @@ void MaskCache::Fill(SetId set, uint32_t* row) {
 
 void MaskCache::Promote(SetId set, const TokenMask& mask) {
   if (promoted_.fetch_add(1, std::memory_order_relaxed) >= kMostPromoted) return;
-  const TokenMask own = Without(mask, {});
-  std::lock_guard lock(mutex_);
-  bytes_ += sizeof(TokenMask);
-  const auto* made = new (memory_.Allocate<TokenMask>(1)) TokenMask(own);
+  const TokenMask* made = KeepMask(Without(mask, {}));
   sets_.attachment(set).store(made, std::memory_order_release);
 }
 
@@ -204,6 +201,7 @@ const TokenMask* MaskCache::MakeLevel2(SetId set) {
       return &only.accepted;
     }
   }
+  if (const TokenMask* made = FromCover(set)) return made;
   const bool captures = sets_.set(set).captures;
   auto add = [&](const TokenMask& mask) {
     list.insert(list.end(), mask.list.begin(), mask.list.end());
@@ -261,9 +259,13 @@ const TokenMask* MaskCache::MakeLevel2(SetId set) {
       mask = Without(mask, refused);
     }
   }
+  return KeepMask(mask);
+}
+
+const TokenMask* MaskCache::KeepMask(const TokenMask& made) {
   std::lock_guard lock(mutex_);
   bytes_ += sizeof(TokenMask);
-  return new (memory_.Allocate<TokenMask>(1)) TokenMask(mask);
+  return new (memory_.Allocate<TokenMask>(1)) TokenMask(made);
 }
 
 }  // namespace grammask::internal

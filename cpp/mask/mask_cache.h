@@ -167,6 +167,8 @@ class MaskCache {
   const Residual& Spelled(const Residual& residual);
   const TokenTrie& TrieOf(const Residual& residual);
   const TokenMask* MakeLevel2(SetId set);
+  const TokenMask* FromCover(SetId set);
+  const TokenMask* KeepMask(const TokenMask& made);
   template <class Visit>
   void WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit);
   void WalkReturned(const Level1& level1, SetId returned, std::vector<TokenId>* out);
