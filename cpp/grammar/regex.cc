@@ -137,6 +137,8 @@ StatusOr<NodeId> ParseRegex(std::string_view pattern, const RegexOptions& option
   for (size_t padding = 0; padding < by_padding.size(); ++padding) {
     if (by_padding[padding].empty()) continue;
     NodeId node = builder->Choice(by_padding[padding]);
+    // With any text beside it, what may be empty is any text: `[a-z]*`, found anywhere.
+    if (padding != 0 && language.Nullable(node)) return language.All();
     NodeId left = (padding & 1) != 0 ? language.All() : builder->Empty();
     NodeId right = (padding & 2) != 0 ? language.All() : builder->Empty();
     alternatives.push_back(builder->Sequence({left, node, right}));

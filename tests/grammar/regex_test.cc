@@ -158,6 +158,21 @@ TEST(RegexTest, AnchorsLeaveOutThePadding) {
   EXPECT_EQ(grammar->node(grammar->rule_body(grammar->root())).kind, NodeKind::kBytes);
 }
 
+// What may be empty is found in any text.
+TEST(RegexTest, SearchesForWhatMayBeEmpty) {
+  for (const char* pattern : {"[a-z]*", "[a-z]*$", "^(a|b)?", "(foo|b*)", "^abc|x*", "x{0,3}y?"}) {
+    StatusOr<Grammar> grammar = Compile(pattern, "S");
+    ASSERT_TRUE(grammar.ok()) << pattern;
+    const Grammar any = *Compile(".*", "s");
+    EXPECT_EQ(grammar->ToString(), any.ToString()) << pattern;
+  }
+  Check({{"[a-z]*", "S", {"", "a", "1"}, {"\xFF"}},
+         {"^[a-z]*$", "S", {"", "a"}, {"1"}},
+         {"^[a-z]*\\b", "S", {"a", "a-"}, {"", "-"}},
+         {"^(?=a)b*", "S", {"a", "ab"}, {"", "b"}},
+         {"[a-z]*|^1(?!2)", "S", {"", "12"}, {"\xFF"}}});
+}
+
 TEST(RegexTest, WholePatternFromGrammarFromRegex) {
   StatusOr<Grammar> grammar = GrammarFromRegex("a+");
   ASSERT_TRUE(grammar.ok());
