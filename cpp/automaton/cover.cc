@@ -5,10 +5,11 @@
 // whose mask takes a walk of the vocabulary. But any key is of some class, so the tokens that lie
 // inside a key are the same, whatever the patterns: those of X's. What the states exclude or want
 // beside the loop are taken for atoms, true or false of each text. Where each assignment of them is
-// what some state takes, no text of X's is refused by all states, but for finitely many (the names
-// of properties), which are beginnings of others.
+// what some state takes, or what no text is, no text of X's is refused by all states, but for
+// finitely many (the names of properties), which are beginnings of others.
 //
-// Cost: some 0.2 us an atom and state, and 2^atoms. Tests: tests/mask/covers_test.cc.
+// Cost: some 0.2 us an atom and state, 2^atoms, and a search of few states for an assignment that
+// no state takes. Tests: tests/mask/covers_test.cc.
 #include <absl/container/inlined_vector.h>
 
 #include <algorithm>
@@ -30,120 +31,165 @@ struct Case {
 
 }  // namespace
 
-// The texts of `part` that are of `loop`, any number of X's: where all of those that begin with a
-// text of X's are taken, any more X's.
-TermId TermStore::WithinLoop(TermId part, TermId loop, int depth) {
-  if (part == All()) return loop;
-  const Term& t = terms_[part.value];
-  if (depth > kMostDepth) return part;
-  if (t.kind == TermKind::kSequence) {
-    absl::InlinedVector<TermId, 8> parts;
-    TermId rest = part;
-    for (; terms_[rest.value].kind == TermKind::kSequence;
-         rest = terms_[rest.value].children()[1]) {
-      if (parts.size() > kMostParts) return part;
-      parts.push_back(terms_[rest.value].children()[0]);
-    }
-    const TermId within = WithinLoop(rest, loop, depth + 1);
-    if (within == rest) return part;
-    parts.push_back(within);
-    return Sequence(parts);
-  }
-  if (t.kind != TermKind::kChoice || t.children().size() > kMostParts) return part;
-  absl::InlinedVector<TermId, 8> parts;
-  for (TermId c : t.children()) parts.push_back(WithinLoop(c, loop, depth + 1));
-  return std::ranges::equal(parts, t.children()) ? part : Choice(parts);
-}
+class CoverFinder {
+ public:
+  explicit CoverFinder(TermStore& store) : s_(store) {}
 
-// `part`, then `rest`, as it is left of a state that began so: a choice with the rest in each.
-TermId TermStore::Before(TermId part, TermId rest) {
-  const Term& t = terms_[part.value];
-  if (t.kind != TermKind::kChoice) return Sequence(part, rest);
-  TermList alternatives;
-  for (TermId c : t.children()) alternatives.push_back(Sequence(c, rest));
-  return Choice(alternatives);
-}
-
-std::optional<TermId> TermStore::FindCover(std::span<const TermId> states) {
-  auto is_loop = [&](const Term& t) {
-    return t.kind == TermKind::kRepeat && t.b == kUnbounded && t.regular;
-  };
-  // The part of the intersection that a state begins with; none where it begins with something
-  // else.
-  auto parts_of = [&](TermId id) -> std::span<const TermId> {
-    const Term& t = terms_[id.value];
-    if (t.kind != TermKind::kSequence) return {};
-    const Term& head = terms_[t.children()[0].value];
-    if (head.kind != TermKind::kAnd || head.children().size() > kMostParts) return {};
-    return head.children();
-  };
-  // The state that takes what no pattern is of: a loop, less some texts.
-  TermId base, loop;
-  for (TermId id : states) {
-    size_t loops = 0;
-    bool endless = false;
-    for (TermId c : parts_of(id)) {
-      const Term& part = terms_[c.value];
-      if (is_loop(part)) {
-        ++loops;
-        loop = c;
-      }
-      endless |= part.kind == TermKind::kNot && !terms_[part.children()[0].value].finite;
+  std::optional<TermId> Find(std::span<const TermId> states) {
+    const auto base = std::ranges::find_if(states, [&](TermId id) { return IsBase(id); });
+    if (base == states.end()) return std::nullopt;
+    std::lock_guard lock(s_.mutex());
+    rest_ = s_.term(*base).children()[1];
+    if (!FindAtoms(PartsOf(*base))) return std::nullopt;
+    absl::InlinedVector<Case, 8> cases;
+    for (TermId id : states) {
+      if (const auto taken = CaseOf(id)) cases.push_back(*taken);
     }
-    if (endless && loops == 1) {
-      base = id;
-      break;
+    for (uint32_t holds = 0; holds < uint32_t{1} << atoms_.size(); ++holds) {
+      const bool covered = std::ranges::any_of(cases, [&](const Case& c) {
+        return (c.wants & ~holds) == 0 && (c.excludes & holds) == 0;
+      });
+      if (!covered && !NoTextIs(holds)) return std::nullopt;
     }
+    return x_;
   }
-  if (base == Nothing()) return std::nullopt;
-  std::lock_guard lock(mutex_);
-  const TermId x = terms_[loop.value].children()[0];
-  const TermId rest = terms_[base.value].children()[1];
-  const TermId any = Repeat(x, 0, kUnbounded);
+
+ private:
+  // What a state excludes, as it stands, and the texts of X's among it.
   struct Atom {
     TermId without, within;
   };
-  absl::InlinedVector<Atom, kMostAtoms> atoms;
-  for (TermId c : parts_of(base)) {
-    const Term& part = terms_[c.value];
-    if (part.kind != TermKind::kNot || terms_[part.children()[0].value].finite) continue;
-    const TermId excluded = part.children()[0], within = WithinLoop(excluded, any, 0);
-    if (within != excluded && !(IsOneCharacter(x) && IsJsonContent(within))) return std::nullopt;
-    if (atoms.size() == kMostAtoms) return std::nullopt;
-    atoms.push_back({c, within});
+
+  bool IsLoop(TermId id) const {
+    const Term& t = s_.term(id);
+    return t.kind == TermKind::kRepeat && t.b == kUnbounded && t.regular;
   }
-  absl::InlinedVector<Case, 8> cases;
-  for (TermId id : states) {
-    Case taken;
-    bool known = true;
-    if (const auto parts = parts_of(id); !parts.empty()) {
-      for (TermId c : parts) {
-        const Term& part = terms_[c.value];
-        if (part.kind == TermKind::kNot && terms_[part.children()[0].value].finite) continue;
-        if (is_loop(part) && part.children()[0] == x) continue;
-        bool found = false;
-        for (size_t i = 0; i < atoms.size(); ++i) {
-          if (c == atoms[i].without) taken.excludes |= uint32_t{1} << i;
-          if (c == atoms[i].within) taken.wants |= uint32_t{1} << i;
-          found |= c == atoms[i].without || c == atoms[i].within;
-        }
-        known &= found;
-      }
-    } else {
-      known = false;
-      for (size_t i = 0; i < atoms.size() && !known; ++i) {
-        known = Before(atoms[i].within, rest) == id;
-        taken.wants = uint32_t{1} << i;
-      }
+  bool IsFiniteNot(TermId id) const {
+    const Term& t = s_.term(id);
+    return t.kind == TermKind::kNot && s_.term(t.children()[0]).finite;
+  }
+  bool IsEndlessNot(TermId id) const {
+    return s_.term(id).kind == TermKind::kNot && !IsFiniteNot(id);
+  }
+  // The parts of an intersection; what is none is the only part.
+  std::span<const TermId> Split(const TermId& id) const {
+    const Term& t = s_.term(id);
+    return t.kind == TermKind::kAnd ? t.children() : std::span(&id, 1);
+  }
+  // The parts of the intersection that a state begins with; none where it begins with none.
+  std::span<const TermId> PartsOf(TermId id) const {
+    const Term& t = s_.term(id);
+    if (t.kind != TermKind::kSequence) return {};
+    const Term& head = s_.term(t.children()[0]);
+    if (head.kind != TermKind::kAnd || head.children().size() > kMostParts) return {};
+    return head.children();
+  }
+  // Whether a state takes what no pattern is of: a loop, less some texts.
+  bool IsBase(TermId id) const {
+    const auto parts = PartsOf(id);
+    return std::ranges::count_if(parts, [&](TermId c) { return IsLoop(c); }) == 1 &&
+           std::ranges::any_of(parts, [&](TermId c) { return IsEndlessNot(c); });
+  }
+
+  bool FindAtoms(std::span<const TermId> parts);
+  std::optional<Case> CaseOf(TermId id);
+  bool NoTextIs(uint32_t holds);
+  TermId WithinLoop(TermId part, int depth);
+  TermId InFrontOfRest(TermId part);
+
+  TermStore& s_;
+  TermId x_, loop_, rest_;
+  absl::InlinedVector<Atom, kMostAtoms> atoms_;
+};
+
+bool CoverFinder::FindAtoms(std::span<const TermId> parts) {
+  x_ = s_.term(*std::ranges::find_if(parts, [&](TermId c) { return IsLoop(c); })).children()[0];
+  loop_ = s_.Repeat(x_, 0, kUnbounded);
+  for (TermId c : parts) {
+    if (!IsEndlessNot(c)) continue;
+    const TermId excluded = s_.term(c).children()[0], within = WithinLoop(excluded, 0);
+    if (within != excluded && !(s_.IsOneCharacter(x_) && s_.IsJsonContent(within))) return false;
+    if (atoms_.size() == kMostAtoms) return false;
+    atoms_.push_back({c, within});
+  }
+  return true;
+}
+
+// What a state takes of X's, but for finitely many texts; none where it is something else.
+std::optional<Case> CoverFinder::CaseOf(TermId id) {
+  Case taken;
+  const auto parts = PartsOf(id);
+  if (parts.empty()) {
+    for (const Atom& atom : atoms_) {
+      taken.wants = taken.wants == 0 ? 1 : taken.wants << 1;
+      if (InFrontOfRest(atom.within) == id) return taken;
     }
-    if (known) cases.push_back(taken);
+    return std::nullopt;
   }
-  for (uint32_t holds = 0; holds < uint32_t{1} << atoms.size(); ++holds) {
-    const bool covered = std::ranges::any_of(
-        cases, [&](const Case& c) { return (c.wants & ~holds) == 0 && (c.excludes & holds) == 0; });
-    if (!covered) return std::nullopt;
+  auto is_part = [&](TermId c) { return std::ranges::find(parts, c) != parts.end(); };
+  absl::InlinedVector<TermId, 8> said;
+  for (size_t i = 0; i < atoms_.size(); ++i) {
+    const Atom& atom = atoms_[i];
+    const auto within = Split(atom.within);
+    if (is_part(atom.without)) {
+      taken.excludes |= uint32_t{1} << i;
+      said.push_back(atom.without);
+    } else if (std::ranges::all_of(within, is_part)) {
+      taken.wants |= uint32_t{1} << i;
+      said.insert(said.end(), within.begin(), within.end());
+    }
   }
-  return x;
+  const bool all = std::ranges::all_of(parts, [&](TermId c) {
+    return IsFiniteNot(c) || (IsLoop(c) && s_.term(c).children()[0] == x_) ||
+           std::ranges::find(said, c) != said.end();
+  });
+  return all ? std::optional(taken) : std::nullopt;
+}
+
+// Whether no text of X's is such that these atoms hold and the others do not, as far as few states
+// tell.
+bool CoverFinder::NoTextIs(uint32_t holds) {
+  absl::InlinedVector<TermId, 8> parts = {loop_};
+  for (size_t i = 0; i < atoms_.size(); ++i) {
+    parts.push_back((holds >> i & 1) != 0 ? atoms_[i].within : atoms_[i].without);
+  }
+  return s_.IsSeenEmpty(parts);
+}
+
+// The texts of `part` that are of X's: where all of those that begin with a text of X's are taken,
+// any more X's.
+TermId CoverFinder::WithinLoop(TermId part, int depth) {
+  if (part == TermStore::All()) return loop_;
+  const Term& t = s_.term(part);
+  if (depth > kMostDepth) return part;
+  absl::InlinedVector<TermId, 8> parts;
+  if (t.kind == TermKind::kSequence) {
+    TermId rest = part;
+    for (; s_.term(rest).kind == TermKind::kSequence; rest = s_.term(rest).children()[1]) {
+      if (parts.size() > kMostParts) return part;
+      parts.push_back(s_.term(rest).children()[0]);
+    }
+    const TermId within = WithinLoop(rest, depth + 1);
+    if (within == rest) return part;
+    parts.push_back(within);
+    return s_.Sequence(parts);
+  }
+  if (t.kind != TermKind::kChoice || t.children().size() > kMostParts) return part;
+  for (TermId c : t.children()) parts.push_back(WithinLoop(c, depth + 1));
+  return std::ranges::equal(parts, t.children()) ? part : s_.Choice(parts);
+}
+
+// `part`, then the rest, as it is left of a state that began so: a choice with the rest in each.
+TermId CoverFinder::InFrontOfRest(TermId part) {
+  const Term& t = s_.term(part);
+  if (t.kind != TermKind::kChoice) return s_.Sequence(part, rest_);
+  absl::InlinedVector<TermId, 8> alternatives;
+  for (TermId c : t.children()) alternatives.push_back(s_.Sequence(c, rest_));
+  return s_.Choice(alternatives);
+}
+
+std::optional<TermId> TermStore::FindCover(std::span<const TermId> states) {
+  return CoverFinder(*this).Find(states);
 }
 
 }  // namespace grammask::internal

@@ -351,6 +351,11 @@ uint8_t TermStore::AskLoose(TermId loose) {
   return known_[loose.value];
 }
 
+// Whether the intersection is seen to match nothing, by few states.
+bool TermStore::IsSeenEmpty(std::span<const TermId> parts) {
+  return AskLoose(RawAnd(parts)) == kEmptyLanguage;
+}
+
 // What `X{10,40} & P & Q` wants at least: the shortest text of `X* & P & Q`, which is one state for
 // all counts. A search that knows it goes straight on where the parts want more together than each
 // of them alone.

@@ -395,6 +395,7 @@ class TermStore {
 
  private:
   struct Key;
+  friend class CoverFinder;
   friend class Deriver;
   friend class EmptinessSearch;
   friend class MemberTable;
@@ -442,6 +443,7 @@ class TermStore {
   std::optional<TermId> CheckedByWitness(TermId id);
   std::optional<TermId> CheckedWithoutBounds(TermId id);
   uint8_t AskLoose(TermId loose);
+  bool IsSeenEmpty(std::span<const TermId> parts);
   void AskWithoutCounts(TermId boolean);
   TermId Unbounded(TermId part, int64_t* bound);
   TermId AfterByte(TermId id, uint8_t byte, int depth);
@@ -473,8 +475,6 @@ class TermStore {
   TermId WithRepeat(TermId id, const Term& counted, int64_t min);
   TermId WithoutBounds(TermId id, int64_t least, bool rest, int depth, int64_t* bound);
   bool Includes(TermId whole, TermId part);
-  TermId WithinLoop(TermId part, TermId loop, int depth);
-  TermId Before(TermId part, TermId rest);
   bool AddTexts(TermId id, std::vector<std::string>* texts) const;
   // The text of a JSON string that `id` begins with, where its first character is ASCII.
   std::optional<TermId> AsciiHead(TermId id) const;

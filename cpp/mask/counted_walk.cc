@@ -123,9 +123,7 @@ bool CountedWalk::Absorbs(TermId state) {
   return true;
 }
 
-void CountedWalk::LookForStays(CountedPlace* place, uint32_t i) {
-  const bool leads = alphabets_.below(i).leads != 0;
-  if (place->looked && (place->looked_leads || !leads)) return;
+void CountedWalk::FindStays(CountedPlace* place, bool leads) {
   StateWalker walker(&terms_, &scratch_);
   StatePlace& at = walker.Of(place->at.state);
   walker.Need(&at);

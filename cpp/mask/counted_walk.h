@@ -65,7 +65,7 @@ class CountedWalk {
  private:
   static constexpr uint16_t kNowhere = 0xFFFF;
   static constexpr size_t kMostPlaces = 8192;
-  static constexpr uint32_t kWorthALook = 16;  // nodes below one
+  static constexpr uint32_t kWorthALook = 2;  // nodes from one on
   static constexpr uint32_t kFewDeep = 32;  // the share of the trie's nodes that are walked at most
   struct Level {
     uint32_t rounds;  // X's that have ended
@@ -87,8 +87,14 @@ class CountedWalk {
   bool Enter(uint16_t number);
   bool Ask(CountedPlace* place);
   bool Absorbs(TermId state);
-  // Finds what leads back to a place, as far as that occurs below node i, once.
-  void LookForStays(CountedPlace* place, uint32_t i);
+  // Finds what leads back to a place, beyond ASCII where `leads`.
+  void FindStays(CountedPlace* place, bool leads);
+  // The same as far as it occurs below node i, once.
+  void LookForStays(CountedPlace* place, uint32_t i) {
+    const bool leads = alphabets_.below(i).leads != 0;
+    if (!place->looked || (leads && !place->looked_leads)) [[unlikely]]
+      FindStays(place, leads);
+  }
   // Whether what is below node i is of X's that leave what the place needs as it is.
   bool KeepsBelow(CountedPlace* place, uint32_t i) {
     LookForStays(place, i);
@@ -117,6 +123,7 @@ template <class Taker>
 std::optional<bool> CountedWalk::Run(int64_t most, uint64_t same, Taker&& taker) {
   std::vector<Level> path(longest_ + size_t{1});
   const uint32_t most_needed = kMostNumber - std::min(kMostNumber, longest_);
+  const uint32_t enough = static_cast<uint32_t>(std::min<int64_t>(most, most_needed));
   bool going = true;
   // Of few nodes, and those of the longest tokens are few, each is looked at.
   const bool leaps = alphabets_.count_deeper(same) * uint64_t{kFewDeep} > node_count_;
@@ -135,8 +142,19 @@ std::optional<bool> CountedWalk::Run(int64_t most, uint64_t same, Taker&& taker)
           // On the way here.
           going = taker.Over(i, jump.from.escaped);
           if (!going) break;
-        } else if (alphabets_.deepest(i) > same &&
+        } else if ((same == 0 || alphabets_.deepest(i) > same) &&
                    !(jump.beyond_ascii && scratch_.leaving.IsBroken(alphabets_, i))) {
+          // Mostly to where all below stays, as once a search has found something.
+          const uint16_t* const targets = places_[jump.from.place].to;
+          const uint16_t to = targets == nullptr ? kNowhere : targets[node.byte];
+          CountedPlace* const place = to == kNowhere ? nullptr : &places_[to];
+          if (place != nullptr && place->asked && place->at.x == 0 && !place->escaping &&
+              rounds + 1 + place->needed.rounds <= enough && KeepsBelow(place, i)) {
+            going = taker.Below(nodes_[i].tokens, nodes_[node.end].tokens, *place, jump.begun);
+            if (!going) break;
+            i = node.end;
+            continue;
+          }
           jump.stop = node.end;
           path[node.depth - 1u] = jump.from;
           path[node.depth - 1u].rounds = rounds;
@@ -162,7 +180,7 @@ std::optional<bool> CountedWalk::Run(int64_t most, uint64_t same, Taker&& taker)
     const Level& from = path[node.depth - 1u];
     if (places_[from.place].to == nullptr && !Enter(from.place)) return std::nullopt;
     const uint16_t number = places_[from.place].to[node.byte];
-    if (number == kNowhere || alphabets_.deepest(i) <= same) {
+    if (number == kNowhere || (same != 0 && alphabets_.deepest(i) <= same)) {
       i = node.end;
       continue;
     }

@@ -61,6 +61,9 @@ constexpr Make kPatterns[] = {
     [](Maker m) { return m.b.Star(m.Of({{'a', 'z'}})); },
     [](Maker m) { return m.b.Sequence({m.b.Choice({m.Text("a"), m.Text("x-")}), m.Any()}); },
     [](Maker m) { return m.With(m.b.Repeat(m.Of({{'0', '9'}, {'a', 'd'}}), 6, 6)); },
+    // Each that begins so is one of the third's.
+    [](Maker m) { return m.b.Sequence({m.Text("bc"), m.Any()}); },
+    [](Maker m) { return m.b.And({m.With("a"), m.With("x")}); },
     // No text of bytes that follow it is of whole characters only.
     [](Maker m) { return m.b.Sequence({m.Any(), m.Text("a"), m.b.AnyBytes()}); },
 };
@@ -221,7 +224,11 @@ TEST(Covers, OneMaskForAllItems) {
   EXPECT_EQ(world.masks().count(), 0u);
   world.Check(world.sets().Run(one, "a"), "one that has begun");
   EXPECT_EQ(world.masks().count(), 0u);
-  // Two classes in one item, beside the third.
+  world.Check(Keys(&world, AllClasses({2, 7}, true, false), true), "one within the other");
+  EXPECT_EQ(world.masks().count(), 0u);
+  world.Check(Keys(&world, AllClasses({8}, true, false), true), "two at once");
+  EXPECT_EQ(world.masks().count(), 0u);
+  // One of the classes is missing.
   auto classes = AllClasses({0, 1}, false, false);
   classes.pop_back();
   world.Check(Keys(&world, classes, true), "without those that match both");
