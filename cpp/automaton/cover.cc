@@ -95,7 +95,6 @@ class CoverFinder {
   std::optional<Case> CaseOf(TermId id);
   bool NoTextIs(uint32_t holds);
   TermId WithinLoop(TermId part, int depth);
-  TermId InFrontOfRest(TermId part);
 
   TermStore& s_;
   TermId x_, loop_, rest_;
@@ -122,7 +121,7 @@ std::optional<Case> CoverFinder::CaseOf(TermId id) {
   if (parts.empty()) {
     for (const Atom& atom : atoms_) {
       taken.wants = taken.wants == 0 ? 1 : taken.wants << 1;
-      if (InFrontOfRest(atom.within) == id) return taken;
+      if (s_.Spread(atom.within, rest_) == id) return taken;
     }
     return std::nullopt;
   }
@@ -177,15 +176,6 @@ TermId CoverFinder::WithinLoop(TermId part, int depth) {
   if (t.kind != TermKind::kChoice || t.children().size() > kMostParts) return part;
   for (TermId c : t.children()) parts.push_back(WithinLoop(c, depth + 1));
   return std::ranges::equal(parts, t.children()) ? part : s_.Choice(parts);
-}
-
-// `part`, then the rest, as it is left of a state that began so: a choice with the rest in each.
-TermId CoverFinder::InFrontOfRest(TermId part) {
-  const Term& t = s_.term(part);
-  if (t.kind != TermKind::kChoice) return s_.Sequence(part, rest_);
-  absl::InlinedVector<TermId, 8> alternatives;
-  for (TermId c : t.children()) alternatives.push_back(s_.Sequence(c, rest_));
-  return s_.Choice(alternatives);
 }
 
 std::optional<TermId> TermStore::FindCover(std::span<const TermId> states) {

@@ -7,7 +7,7 @@
 //
 // Nor does a union with any characters say anything. A search, any characters and what is looked
 // for and any characters, is so in one state once it has found something, whatever else it has
-// begun.
+// begun; likewise in front of the quote that ends the string.
 //
 // The automaton of one character, UTF-8 or any JSON spelling, has some twenty states. What a term
 // does to it is a map: from each state the one in which all texts of the term leave it, or none
@@ -30,6 +30,10 @@ namespace grammask::internal {
 
 using enum JsonPlaces::Place;
 using Map = JsonPlaces::Map;
+
+namespace {
+constexpr int kMostParts = 16;  // of a sequence that are looked at
+}  // namespace
 
 std::span<const JsonPlaces::Move> JsonPlaces::Moves() {
   static const std::vector<Move>& all = *new std::vector<Move>([] {
@@ -166,7 +170,9 @@ bool TermStore::IsJsonContent(TermId id) {
 bool TermStore::KnowsAnyContent(const TermList& parts) {
   if (json_any_ != Nothing()) return true;
   if (std::ranges::none_of(parts, [&](TermId id) {
-        return terms_[id.value].kind == TermKind::kRepeat && terms_[id.value].b == kUnbounded;
+        const Term& t = terms_[id.value];
+        const Term& head = t.kind == TermKind::kSequence ? terms_[t.few[0].value] : t;
+        return head.kind == TermKind::kRepeat && head.b == kUnbounded;
       })) {
     return false;
   }
@@ -174,19 +180,44 @@ bool TermStore::KnowsAnyContent(const TermList& parts) {
   return true;
 }
 
-// Beside any number of any characters of a JSON string no other alternative of such adds anything.
+// Beside any number of any characters of a JSON string no other alternative of such adds anything,
+// nor do any in front of the quote that ends the string, and what follows it.
 void TermStore::DropContent(TermList* alternatives) {
   if (!KnowsAnyContent(*alternatives)) return;
-  const auto any = std::ranges::find_if(*alternatives, [&](TermId id) {
-    const Term& t = terms_[id.value];
+  auto is_any = [&](const Term& t) {
     return t.kind == TermKind::kRepeat && t.a == 0 && t.b == kUnbounded &&
            t.children()[0] == json_any_;
+  };
+  const auto any = std::ranges::find_if(*alternatives, [&](TermId id) {
+    const Term& t = terms_[id.value];
+    return is_any(t) || (t.kind == TermKind::kSequence && is_any(terms_[t.few[0].value]) &&
+                         BeginsWithQuote(t.few[1]));
   });
   if (any == alternatives->end()) return;
   const TermId kept = *any;
-  alternatives->erase(std::remove_if(alternatives->begin(), alternatives->end(),
-                                     [&](TermId id) { return id != kept && IsJsonContent(id); }),
+  const Term& t = terms_[kept.value];
+  const TermId rest = t.kind == TermKind::kSequence ? t.few[1] : Empty();
+  const auto adds_nothing = [&](TermId id) {
+    if (id == kept) return false;
+    return rest == Empty() ? IsJsonContent(id) : IsContentBefore(id, rest);
+  };
+  alternatives->erase(std::remove_if(alternatives->begin(), alternatives->end(), adds_nothing),
                       alternatives->end());
+}
+
+// Whether all texts of `id` are whole characters as inside a JSON string, then `rest`, which begins
+// with a quote.
+bool TermStore::IsContentBefore(TermId id, TermId rest) {
+  Map map = JsonPlaces::Identity();
+  for (int parts = 0; !BeginsWithQuote(id); ++parts) {
+    const Term& t = terms_[id.value];
+    if (t.kind != TermKind::kSequence || parts > kMostParts) return false;
+    IsJsonContent(t.few[0]);  // finds its map
+    map = JsonPlaces::Then(map, json_moves_.find(t.few[0].value)->second);
+    if (map[kBetween] == kNowhere) return false;
+    id = t.few[1];
+  }
+  return id == rest && map[kBetween] == kBetween;
 }
 
 // Any number of any characters of a JSON string is no condition on what consists of such, nor is it

@@ -445,6 +445,25 @@ bool TermStore::Flatten(std::span<const TermId> alternatives, TermList* out) {
   return true;
 }
 
+TermId TermStore::Spread(TermId head, TermId rest) {
+  const Term& t = terms_[head.value];
+  if (t.kind != TermKind::kChoice || t.children().size() > kMaxFlattened) {
+    return Sequence(head, rest);
+  }
+  TermList alternatives;
+  for (TermId c : t.children()) alternatives.push_back(Sequence(c, rest));
+  return Choice(alternatives);
+}
+
+bool TermStore::SameSpread(TermId x, TermId y) {
+  std::lock_guard lock(mutex_);
+  auto spread = [&](TermId id) {
+    const Term& t = terms_[id.value];
+    return t.kind == TermKind::kSequence ? Spread(t.few[0], t.few[1]) : id;
+  };
+  return spread(x) == spread(y);
+}
+
 TermId TermStore::Repeat(TermId body, int64_t min, int64_t max) {
   GM_DCHECK(0 <= min && min <= max);
   if (max == 0 || body == Empty()) return Empty();

@@ -324,6 +324,11 @@ class TermStore {
   };
   std::optional<Loop> FindLoop(TermId id, uint32_t first_bytes = 0);
 
+  // Whether two states are seen to be the same, as `(A | B) R` and `A R | B R` are: what a search
+  // has begun is left in the one form beside other conditions, in the other where it stands alone.
+  // Takes the lock.
+  bool SameSpread(TermId x, TermId y);
+
   // X, where after any number of X's some of `states` can still be completed, whatever these X's
   // were: see cover.cc. Nothing where that is not seen. Takes the lock.
   std::optional<TermId> FindCover(std::span<const TermId> states);
@@ -433,6 +438,8 @@ class TermStore {
   bool MergeAnyContent(TermList* parts);
   bool KnowsAnyContent(const TermList& parts);
   void DropContent(TermList* alternatives);
+  bool IsContentBefore(TermId id, TermId rest);
+  TermId Spread(TermId head, TermId rest);  // the sequence, as a choice where the head is one
   TermId RawNot(TermId part);
   // Itself, or Nothing() when it matches no text. No text of it is shorter than `least`.
   TermId Checked(TermId boolean, uint64_t least = 0);

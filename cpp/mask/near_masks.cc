@@ -53,11 +53,24 @@ bool MaskCache::FindRefused(TermId state, TermId wider, uint64_t same, size_t mo
       *completion = std::max(*completion, left);
     }
   };
+  // Whether the two are the same state, in whichever form.
+  absl::flat_hash_map<std::pair<uint32_t, uint32_t>, bool> alike;
+  auto same_state = [&](SetId narrow, SetId wide) {
+    if (narrow == wide) return true;
+    if (narrow == SetTable::Dead()) return false;
+    const auto [it, added] = alike.try_emplace({narrow.value, wide.value}, false);
+    if (added) {
+      const auto x = sets_.set(narrow).kernel, y = sets_.set(wide).kernel;
+      it->second = x.size() == 1 && y.size() == 1 && x[0].ret == y[0].ret &&
+                   terms_.SameSpread(x[0].term, y[0].term);
+    }
+    return it->second;
+  };
   // False when the escapes differ, be it that a token refused inside escapes as well; `descend`
   // when the subtree is to be walked.
   auto compare = [&](uint32_t i, SetId narrow, SetId wide, bool escaped, bool* descend) {
     *descend = false;
-    if (narrow == wide) return true;
+    if (same_state(narrow, wide)) return true;
     if (narrow == SetTable::Dead()) {
       refused->push_back({nodes[i].tokens, nodes[nodes[i].end].tokens});
       count += refused->back().last - refused->back().first;

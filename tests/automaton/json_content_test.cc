@@ -24,6 +24,7 @@ class JsonContent : public testing::Test {
   }
   TermId Choice(std::vector<TermId> parts) { return s_.Choice(parts); }
   TermId And(std::vector<TermId> parts) { return s_.And(parts); }
+  TermId Before(TermId content) { return s_.Sequence(content, quote_); }
   bool Matches(TermId t, std::string_view text) {
     for (char c : text) {
       TermId to = TermStore::Nothing();
@@ -36,6 +37,7 @@ class JsonContent : public testing::Test {
   }
 
   TermStore s_{{}, 16};
+  const TermId quote_ = Bytes("\",");
 };
 
 TEST_F(JsonContent, AnyCharactersAreNoConditionOnContent) {
@@ -60,10 +62,21 @@ TEST_F(JsonContent, AnyCharactersAreNoConditionOnContent) {
   for (TermId content : contents) {
     EXPECT_EQ(And({Any(0), content}), content) << s_.ToString(content);
     EXPECT_EQ(Choice({content, Any(0)}), Any(0)) << s_.ToString(content);
+    EXPECT_EQ(Choice({Before(content), Before(Any(0))}), Before(Any(0))) << s_.ToString(content);
+    EXPECT_EQ(Choice({Sequence({Any(0), Before(content)}), Before(Any(0))}), Before(Any(0)))
+        << s_.ToString(content);
+    // In front of something else, or of what may be of the text.
+    for (const TermId rest : {Bytes("\":"), Bytes("x\",")}) {
+      const TermId either = Choice({Sequence({content, rest}), Before(Any(0))});
+      EXPECT_EQ(s_.term(either).children().size(), 2u) << s_.ToString(either);
+      const TermId any_first = Choice({Before(content), Sequence({Any(0), rest})});
+      EXPECT_EQ(s_.term(any_first).children().size(), 2u) << s_.ToString(any_first);
+    }
     if (s_.term(content).nullable) continue;
     EXPECT_EQ(And({Any(1), content}), content) << s_.ToString(content);
     EXPECT_NE(And({Any(2), content}), content) << s_.ToString(content);
   }
+  EXPECT_EQ(Choice({quote_, Before(Any(0))}), Before(Any(0)));
   // Where there may be no text, that there be one is a condition.
   const TermId maybe = s_.Repeat(Chars({{'a', 'z'}}), 0, kUnbounded);
   EXPECT_EQ(And({Any(0), maybe}), maybe);
@@ -105,7 +118,6 @@ TEST_F(JsonContent, CountsOfAnyCharacters) {
   }
 }
 
-// What is not made of whole characters, in one way or another, keeps the condition.
 // A bound on the characters beside letters and what must not begin with "xn": which texts there
 // are, and the length of the shortest, from the state without the bound.
 TEST_F(JsonContent, BoundBesideAnExclusion) {
@@ -128,6 +140,7 @@ TEST_F(JsonContent, BoundBesideAnExclusion) {
   EXPECT_FALSE(Matches(only, "xay"));
 }
 
+// What is not made of whole characters, in one way or another, keeps the condition.
 TEST_F(JsonContent, OtherTextsKeepIt) {
   const TermId others[] = {
       Bytes("a\"b"),
@@ -193,7 +206,7 @@ TEST_F(JsonContent, RandomTerms) {
       "\\", "u", "n",   "d8",       "00", "dc", "\xE0",    "\xA0",          "\x80",
       "\"", "a", "\\n", "\xC3\xA9", "5",  "f",  "\\u00e9", "\\ud800\\udc00"};
   const TermId any = Any(0);
-  int kept = 0, dropped = 0;
+  int kept = 0, dropped = 0, joined = 0;
   for (int round = 0; round < 3000; ++round) {
     std::vector<TermId> made;
     for (size_t n = 1 + random() % 4; n > 0; --n) {
@@ -206,15 +219,22 @@ TEST_F(JsonContent, RandomTerms) {
     const TermId one = Sequence(made);
     const TermId both = And({any, one});
     (both == one ? dropped : kept) += 1;
+    const TermId either = Choice({Before(one), Before(any)});
+    joined += either == Before(any);
     for (int i = 0; i < 12; ++i) {
       std::string text;
       for (size_t n = random() % 6; n > 0; --n) text += pieces[random() % std::size(pieces)];
       EXPECT_EQ(Matches(both, text), Matches(any, text) && Matches(one, text))
           << s_.ToString(one) << " \"" << text << "\"";
+      text += "\",";
+      EXPECT_EQ(Matches(either, text), Matches(Before(any), text) || Matches(Before(one), text))
+          << s_.ToString(one) << " \"" << text << "\"";
     }
   }
   EXPECT_GT(kept, 100);
   EXPECT_GT(dropped, 100);
+  EXPECT_GT(joined, 100);
+  EXPECT_LT(joined, 2900);
 }
 
 }  // namespace

@@ -585,6 +585,23 @@ TEST(Term, ManyAlternativesThatBeginAlike) {
 
 // Strings of so many characters that hold some words and not others, against all strings. What a
 // search learns of states must hold for the searches after it, so every state is looked at.
+// A search that has begun is a choice of places: in front of what follows, or each with that
+// behind.
+TEST(Term, ChoicesInFrontOfARest) {
+  TermStore s({}, 16);
+  const TermId any = Star(&s, Class(&s, 'a', 'z')), rest = Bytes(&s, "\"");
+  const TermId search = s.Sequence(any, s.Sequence(Bytes(&s, "xy"), any));
+  const TermId inside = And(&s, {search, s.Not(Bytes(&s, "xyz"))});
+  const TermId with = s.Sequence(inside, rest), without = s.Sequence(search, rest);
+  EXPECT_NE(After(&s, with, "xx"), After(&s, without, "xx"));
+  EXPECT_TRUE(s.SameSpread(After(&s, with, "xx"), After(&s, without, "xx")));
+  EXPECT_TRUE(s.SameSpread(After(&s, with, "xxy"), After(&s, without, "xxy")));
+  EXPECT_FALSE(s.SameSpread(After(&s, with, "xy"), After(&s, without, "xy")));
+  EXPECT_FALSE(s.SameSpread(After(&s, with, "xx"), After(&s, without, "a")));
+  EXPECT_FALSE(s.SameSpread(with, without));
+  EXPECT_TRUE(s.SameSpread(with, with));
+}
+
 TEST(Term, SeveralSearchesWithinACount) {
   constexpr std::string_view kCharacters[] = {"a", "b", "\xC3\xA9"};
   constexpr int64_t kMost = 6;

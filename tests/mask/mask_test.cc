@@ -885,6 +885,37 @@ TEST(Mask, StringsButForSomeTexts) {
   }
 }
 
+// A search beside texts that it excludes is, once it has left these, the search alone.
+TEST(Mask, SearchesButForSomeTexts) {
+  const auto vocab =
+      MakeVocab(internal::ManyTokens({"foo", "foo\"", "fo", "oo\",", "\\u0066oo", "\xC3\xA9\"",
+                                      "\xE2\x80", "\xE2\x80\xA9", "food", "foo\n", "x\\n\""},
+                                     23, "abcfoxyz -", 4000, 9));
+  auto check = [&](const std::string& what, auto&& search) {
+    MaskWorld world(vocab);
+    const SetId start = world.Start([&](GrammarBuilder& b) {
+      ContentMaker m{b, true};
+      const RuleId item = b.AddRule("item");
+      b.SetBody(item, b.Sequence({b.And({search(m), b.Not(b.Choice({m.Text("foo"), m.Text("a")}))}),
+                                  b.Bytes("\"")}));
+      return b.Sequence({b.Rule(item), b.Bytes(",")});
+    });
+    world.Check(start, what);
+    for (std::string_view text : {"f", "fo", "foo", "foob", "a", "\\", "\\u0066", "\xC3", "z\n"}) {
+      const SetId set = world.sets().Run(start, text);
+      if (set != SetTable::Dead()) world.Check(set, what + " after " + std::string(text));
+    }
+  };
+  const CodePointSet no_line_end = CodePointSet::All().Minus({{'\n', '\n'}, {0x2028, 0x2029}});
+  check("any character but ends of lines",
+        [&](ContentMaker m) { return m.With(m.Of(no_line_end)); });
+  check("three of them",
+        [&](ContentMaker m) { return m.With(m.b.Repeat(m.Of(no_line_end), 3, 3)); });
+  check("letters or spaces",
+        [&](ContentMaker m) { return m.b.Choice({m.With(m.Of({{'a', 'z'}})), m.With("  ")}); });
+  check("a text", [&](ContentMaker m) { return m.With("ab"); });
+}
+
 TEST(Mask, ResiduesThroughSeveralLevels) {
   std::vector<std::string> tokens = LetterTokens();
   for (const char* t :
