@@ -176,8 +176,13 @@ bool TermStore::KnowsAnyContent(const TermList& parts) {
       })) {
     return false;
   }
-  json_any_ = Character(CodePointSet::All(), true);
+  AnyJsonCharacter();
   return true;
+}
+
+TermId TermStore::AnyJsonCharacter() {
+  if (json_any_ == Nothing()) json_any_ = Character(CodePointSet::All(), true);
+  return json_any_;
 }
 
 // Beside any number of any characters of a JSON string no other alternative of such adds anything,

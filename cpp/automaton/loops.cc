@@ -240,6 +240,20 @@ std::optional<TermId> TermStore::WithoutNots(TermId id, bool endless) {
   return quoted ? Sequence(whole.children()[0], wider) : wider;
 }
 
+std::optional<TermId> TermStore::WithAnyFirst(TermId id) {
+  const Term& t = terms_[id.value];
+  if (t.kind != TermKind::kSequence) return std::nullopt;
+  const Term& after = terms_[t.children()[1].value];
+  if (after.kind != TermKind::kSequence) return std::nullopt;
+  const Term& loop = terms_[after.children()[0].value];
+  if (loop.kind != TermKind::kRepeat || (loop.a == 0 && loop.b == kUnbounded)) return std::nullopt;
+  std::lock_guard lock(mutex_);
+  const TermId any = AnyJsonCharacter();
+  if (loop.children()[0] != any || !IsOneCharacter(t.few[0])) return std::nullopt;
+  const int64_t most = loop.b == kUnbounded ? kUnbounded : loop.b + 1;
+  return Sequence(Repeat(any, loop.a + 1, most), after.few[1]);
+}
+
 // Appends the decoded texts of a term; false where these are too many, or no texts of JSON strings.
 bool TermStore::AddTexts(TermId id, std::vector<std::string>* texts) const {
   struct Begun {

@@ -302,6 +302,10 @@ class TermStore {
   // Takes the lock.
   std::optional<TermId> WithoutComplements(TermId id);
 
+  // The same state with any character of a JSON string instead of its first one, where a loop of
+  // any follows that has a bound: of `[a-z] X{0,9} R` that is `X{1,10} R`. Takes the lock.
+  std::optional<TermId> WithAnyFirst(TermId id);
+
   // A state of one kind whose beginning excludes texts: `before`, then any number of x (`loop`)
   // that are none of `texts`, decoded, in any JSON spelling, then a quote, and what may follow.
   struct Exclusion {
@@ -436,6 +440,7 @@ class TermStore {
   // Whether parts of the kAnd want different numbers of characters, so that it matches no text.
   bool CountsClash(TermId boolean);
   bool MergeAnyContent(TermList* parts);
+  TermId AnyJsonCharacter();
   bool KnowsAnyContent(const TermList& parts);
   void DropContent(TermList* alternatives);
   bool IsContentBefore(TermId id, TermId rest);

@@ -349,6 +349,11 @@ const Level1* MaskCache::FromCount(const TermStore::Counted& counted) {
 
 // The mask of a state with bounds from one with others; null where it is as well made by itself.
 const Level1* MaskCache::FromOtherBounds(TermId state) {
+  // After the first character the two are in one state.
+  if (const auto wider = terms_.WithAnyFirst(state)) {
+    const size_t most = vocab_->trie_tokens().size() / 2;
+    if (const Level1* made = FromWider(state, *wider, 0, most)) return made;
+  }
   auto counted = terms_.FindCount(state);
   // Such as the sign of a number.
   if (counted.has_value() && counted->most <= 1) counted = std::nullopt;

@@ -237,5 +237,23 @@ TEST_F(JsonContent, RandomTerms) {
   EXPECT_LT(joined, 2900);
 }
 
+// What a first character wants goes, where a loop with a bound follows.
+TEST_F(JsonContent, AnyFirstCharacter) {
+  const TermId any = Chars(CodePointSet::All()),
+               no_x = Chars(CodePointSet::All().Minus({{'x', 'x'}}));
+  auto state = [&](TermId first, TermId of, int64_t least, int64_t most) {
+    return Sequence({first, Before(s_.Repeat(of, least, most))});
+  };
+  auto expected = [&](int64_t least, int64_t most) { return Before(s_.Repeat(any, least, most)); };
+  EXPECT_EQ(s_.WithAnyFirst(state(no_x, any, 0, 9)), expected(1, 10));
+  EXPECT_EQ(s_.WithAnyFirst(state(no_x, any, 3, kUnbounded)), expected(4, kUnbounded));
+  EXPECT_EQ(s_.WithAnyFirst(state(Text("q"), any, 2, 5)), expected(3, 6));
+  EXPECT_EQ(s_.WithAnyFirst(state(no_x, any, 0, kUnbounded)), std::nullopt);
+  EXPECT_EQ(s_.WithAnyFirst(state(no_x, no_x, 0, 9)), std::nullopt);
+  EXPECT_EQ(s_.WithAnyFirst(state(Text("qr"), any, 0, 9)), std::nullopt);
+  EXPECT_EQ(s_.WithAnyFirst(state(Bytes("\\"), any, 0, 9)), std::nullopt);
+  EXPECT_EQ(s_.WithAnyFirst(no_x), std::nullopt);
+}
+
 }  // namespace
 }  // namespace grammask::internal

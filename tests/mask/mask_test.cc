@@ -531,6 +531,43 @@ TEST(Mask, BoundsBesideAPattern) {
   }
 }
 
+// The first character is of a class of its own, and a bound counts all others: `^[^x]` of up to
+// ten.
+TEST(Mask, AFirstCharacterBeforeALoop) {
+  const auto vocab = MakeVocab(internal::ManyTokens(
+      {"\xC3", "\xC3\xA9", "\xA9x\"", "\\", "\\n", "\\u0078", "\\u0079\"", "x\"", "\",", "ab\"}",
+       "\\u00", "\xE2\x80\xA8", "\xC3\xA9\xC3\xA9\xC3\xA9"},
+      29, "abcxyz \\n", 3000, 12));
+  const CodePointSet firsts[] = {CodePointSet::All().Minus({{'x', 'x'}}),
+                                 CodePointSet::All().Minus({{' ', ' '}, {'\n', '\n'}}),
+                                 {{'a', 'c'}},
+                                 {{0xE9, 0xE9}, {'z', 'z'}},
+                                 CodePointSet::All()};
+  const std::pair<int64_t, int64_t> bounds[] = {{0, 9},          {0, 2},  {1, 1},         {2, 5},
+                                                {4, kUnbounded}, {0, 40}, {0, kUnbounded}};
+  MaskWorld world(vocab);
+  for (const CodePointSet& first : firsts) {
+    for (const auto& [least, most] : bounds) {
+      for (bool inner : {false, true}) {
+        const SetId start = world.Start([&, least = least, most = most](GrammarBuilder& b) {
+          const RuleId item = b.AddRule("item");
+          const NodeId any = b.JsonClass(inner ? CodePointSet{{'a', 'z'}} : CodePointSet::All());
+          b.SetBody(item,
+                    b.Sequence({b.JsonClass(first), b.Repeat(any, least, most), b.Bytes("\"")}));
+          return b.Sequence({b.Rule(item), b.Bytes(",")});
+        });
+        for (std::string_view text : {"", "a", "z", "\xC3", "\\", "\\u00"}) {
+          const SetId set = world.sets().Run(start, text);
+          if (set == SetTable::Dead()) continue;
+          world.Check(set, std::to_string(least) + "," + std::to_string(most) + " after " +
+                               std::string(text));
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
 TEST(Mask, FarAndNearCounts) {
   const auto vocab = MakeVocab({"a", "aa", "aaaa", "ab", "b", "aab", "bb", "aaaaaaa"});
   MaskWorld w(vocab);
