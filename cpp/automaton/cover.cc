@@ -8,8 +8,8 @@
 // what some state takes, or what no text is, no text of X's is refused by all states, but for
 // finitely many (the names of properties), which are beginnings of others.
 //
-// Cost: some 0.2 us an atom and state, 2^atoms, and a search of few states for an assignment that
-// no state takes. Tests: tests/mask/covers_test.cc.
+// Cost: some 0.2 us an atom and state, 2^atoms, and searches of few states where an assignment is
+// what no state takes. Tests: tests/mask/covers_test.cc.
 #include <absl/container/inlined_vector.h>
 
 #include <algorithm>
@@ -20,13 +20,16 @@
 namespace grammask::internal {
 namespace {
 
-constexpr size_t kMostAtoms = 8;
-constexpr size_t kMostParts = 32;  // of an intersection
-constexpr int kMostDepth = 8;      // choices inside one another
+constexpr size_t kMostAtoms = 10;
+constexpr size_t kMostQuestions = 64;  // whether a text can be
+constexpr size_t kMostParts = 32;      // of an intersection
+constexpr int kMostDepth = 8;          // choices inside one another
 
-// What is true and what is false of a state's texts, a bit for each atom.
+// What is true and what is false of some texts, a bit for each atom.
 struct Case {
   uint32_t wants = 0, excludes = 0;
+  bool Meets(uint32_t holds) const { return (wants & ~holds) == 0 && (excludes & holds) == 0; }
+  friend bool operator==(const Case&, const Case&) = default;
 };
 
 }  // namespace
@@ -46,10 +49,8 @@ class CoverFinder {
       if (const auto taken = CaseOf(id)) cases.push_back(*taken);
     }
     for (uint32_t holds = 0; holds < uint32_t{1} << atoms_.size(); ++holds) {
-      const bool covered = std::ranges::any_of(cases, [&](const Case& c) {
-        return (c.wants & ~holds) == 0 && (c.excludes & holds) == 0;
-      });
-      if (!covered && !NoTextIs(holds)) return std::nullopt;
+      const auto meets = [&](const Case& c) { return c.Meets(holds); };
+      if (!std::ranges::any_of(cases, meets) && !NoTextIs(holds)) return std::nullopt;
     }
     return x_;
   }
@@ -94,11 +95,13 @@ class CoverFinder {
   bool FindAtoms(std::span<const TermId> parts);
   std::optional<Case> CaseOf(TermId id);
   bool NoTextIs(uint32_t holds);
+  bool Clashes(std::span<const TermId> parts, const Case& what);
   TermId WithinLoop(TermId part, int depth);
 
   TermStore& s_;
   TermId x_, loop_, rest_;
   absl::InlinedVector<Atom, kMostAtoms> atoms_;
+  absl::InlinedVector<Case, 8> asked_, clashes_;
 };
 
 bool CoverFinder::FindAtoms(std::span<const TermId> parts) {
@@ -146,13 +149,37 @@ std::optional<Case> CoverFinder::CaseOf(TermId id) {
 }
 
 // Whether no text of X's is such that these atoms hold and the others do not, as far as few states
-// tell.
+// tell. Mostly two of them say it: patterns that begin in different ways, or one within another.
 bool CoverFinder::NoTextIs(uint32_t holds) {
+  const auto meets = [&](const Case& c) { return c.Meets(holds); };
+  if (std::ranges::any_of(clashes_, meets)) return true;
+  const auto count = static_cast<uint32_t>(atoms_.size());
+  for (uint32_t i = 0; i < count; ++i) {
+    if ((holds >> i & 1) == 0) continue;
+    for (uint32_t k = 0; k < count; ++k) {
+      const bool both = (holds >> k & 1) != 0;
+      if (k == i || (both && k < i)) continue;
+      const TermId two[] = {atoms_[i].within, both ? atoms_[k].within : atoms_[k].without};
+      const uint32_t wants = uint32_t{1} << i, other = uint32_t{1} << k;
+      if (Clashes(two, both ? Case{wants | other, 0} : Case{wants, other})) return true;
+    }
+  }
   absl::InlinedVector<TermId, 8> parts = {loop_};
-  for (size_t i = 0; i < atoms_.size(); ++i) {
+  for (uint32_t i = 0; i < count; ++i) {
     parts.push_back((holds >> i & 1) != 0 ? atoms_[i].within : atoms_[i].without);
   }
-  return s_.IsSeenEmpty(parts);
+  return Clashes(parts, {holds, ~holds});
+}
+
+// Whether what these want and exclude is of no text; asked once.
+bool CoverFinder::Clashes(std::span<const TermId> parts, const Case& what) {
+  if (std::ranges::find(asked_, what) != asked_.end() || asked_.size() == kMostQuestions) {
+    return false;
+  }
+  asked_.push_back(what);
+  if (!s_.IsSeenEmpty(parts)) return false;
+  clashes_.push_back(what);
+  return true;
 }
 
 // The texts of `part` that are of X's: where all of those that begin with a text of X's are taken,

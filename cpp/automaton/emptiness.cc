@@ -45,6 +45,8 @@ constexpr uint8_t kMatches = 1, kEmptyLanguage = 2, kUndecided = 3, kTooFar = 4;
 // States for which the question without bounds may be asked first, and bounds it may leave out.
 constexpr size_t kLooseStates = 64;
 constexpr int kMostBounds = 4;
+// States that are left to questions which the mask can do without.
+constexpr size_t kAmpleBudget = 16 * kLooseStates;
 
 constexpr uint64_t kLongestWitness = 16;  // bytes
 
@@ -351,9 +353,15 @@ uint8_t TermStore::AskLoose(TermId loose) {
   return known_[loose.value];
 }
 
-// Whether the intersection is seen to match nothing, by few states.
+// Whether the intersection is seen to match nothing, by few states. Never goes over the budget.
 bool TermStore::IsSeenEmpty(std::span<const TermId> parts) {
-  return AskLoose(RawAnd(parts)) == kEmptyLanguage;
+  if (overrun() || SearchBudget() < kAmpleBudget) return false;
+  if (!building_ && searches_ == 0) search_left_ = SearchBudget();
+  if (search_left_ < kAmpleBudget) return false;
+  ++searches_;
+  const bool empty = AskLoose(RawAnd(parts)) == kEmptyLanguage;
+  --searches_;
+  return empty;
 }
 
 // What `X{10,40} & P & Q` wants at least: the shortest text of `X* & P & Q`, which is one state for

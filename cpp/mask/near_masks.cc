@@ -60,9 +60,10 @@ bool MaskCache::FindRefused(TermId state, TermId wider, uint64_t same, size_t mo
     if (narrow == SetTable::Dead()) return false;
     const auto [it, added] = alike.try_emplace({narrow.value, wide.value}, false);
     if (added) {
-      const auto x = sets_.set(narrow).kernel, y = sets_.set(wide).kernel;
-      it->second = x.size() == 1 && y.size() == 1 && x[0].ret == y[0].ret &&
-                   terms_.SameSpread(x[0].term, y[0].term);
+      const Set &n = sets_.set(narrow), &w = sets_.set(wide);
+      it->second = n.kernel.size() == 1 && w.kernel.size() == 1 && n.escaping == w.escaping &&
+                   n.kernel[0].ret == w.kernel[0].ret &&
+                   terms_.SameSpread(n.kernel[0].term, w.kernel[0].term);
     }
     return it->second;
   };
