@@ -119,15 +119,14 @@ bool CoverFinder::FindAtoms(std::span<const TermId> parts) {
 
 // What a state takes of X's, but for finitely many texts; none where it is something else.
 std::optional<Case> CoverFinder::CaseOf(TermId id) {
-  Case taken;
   const auto parts = PartsOf(id);
   if (parts.empty()) {
-    for (const Atom& atom : atoms_) {
-      taken.wants = taken.wants == 0 ? 1 : taken.wants << 1;
-      if (s_.Spread(atom.within, rest_) == id) return taken;
+    for (size_t i = 0; i < atoms_.size(); ++i) {
+      if (s_.Spread(atoms_[i].within, rest_) == id) return Case{uint32_t{1} << i, 0};
     }
     return std::nullopt;
   }
+  Case taken;
   auto is_part = [&](TermId c) { return std::ranges::find(parts, c) != parts.end(); };
   absl::InlinedVector<TermId, 8> said;
   for (size_t i = 0; i < atoms_.size(); ++i) {

@@ -355,7 +355,7 @@ uint8_t TermStore::AskLoose(TermId loose) {
 
 // Whether the intersection is seen to match nothing, by few states. Never goes over the budget.
 bool TermStore::IsSeenEmpty(std::span<const TermId> parts) {
-  if (overrun() || SearchBudget() < kAmpleBudget) return false;
+  if (overrun()) return false;
   if (!building_ && searches_ == 0) search_left_ = SearchBudget();
   if (search_left_ < kAmpleBudget) return false;
   ++searches_;

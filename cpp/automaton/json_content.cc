@@ -31,10 +31,6 @@ namespace grammask::internal {
 using enum JsonPlaces::Place;
 using Map = JsonPlaces::Map;
 
-namespace {
-constexpr int kMostParts = 16;  // of a sequence that are looked at
-}  // namespace
-
 std::span<const JsonPlaces::Move> JsonPlaces::Moves() {
   static const std::vector<Move>& all = *new std::vector<Move>([] {
     auto range = [](uint8_t lo, uint8_t hi) { return ByteSet::Range(lo, hi); };
@@ -105,7 +101,8 @@ Map JsonPlaces::Then(const Map& first, const Map& second) {
   return map;
 }
 
-bool TermStore::IsJsonContent(TermId id) {
+// What `id` does to the automaton, once for each part; the reference holds until the next call.
+const Map& TermStore::MovesOf(TermId id) {
   auto known = [&](TermId t) -> const Map* {
     const auto it = json_moves_.find(t.value);
     return it == json_moves_.end() ? nullptr : &it->second;
@@ -163,8 +160,10 @@ bool TermStore::IsJsonContent(TermId id) {
     }
     json_moves_.emplace(part_id.value, map);
   });
-  return (*known(id))[kBetween] == kBetween;
+  return *known(id);
 }
+
+bool TermStore::IsJsonContent(TermId id) { return MovesOf(id)[kBetween] == kBetween; }
 
 // Whether `parts` may hold any number of any characters of a JSON string, whose term is then made.
 bool TermStore::KnowsAnyContent(const TermList& parts) {
@@ -213,16 +212,11 @@ void TermStore::DropContent(TermList* alternatives) {
 // Whether all texts of `id` are whole characters as inside a JSON string, then `rest`, which begins
 // with a quote.
 bool TermStore::IsContentBefore(TermId id, TermId rest) {
+  TermList parts;
+  if (PartsBeforeQuote(id, &parts) != rest) return false;
   Map map = JsonPlaces::Identity();
-  for (int parts = 0; !BeginsWithQuote(id); ++parts) {
-    const Term& t = terms_[id.value];
-    if (t.kind != TermKind::kSequence || parts > kMostParts) return false;
-    IsJsonContent(t.few[0]);  // finds its map
-    map = JsonPlaces::Then(map, json_moves_.find(t.few[0].value)->second);
-    if (map[kBetween] == kNowhere) return false;
-    id = t.few[1];
-  }
-  return id == rest && map[kBetween] == kBetween;
+  for (TermId part : parts) map = JsonPlaces::Then(map, MovesOf(part));
+  return map[kBetween] == kBetween;
 }
 
 // Any number of any characters of a JSON string is no condition on what consists of such, nor is it

@@ -433,6 +433,7 @@ class TermStore {
   TermId RawAnd(std::span<const TermId> parts);
   // Whether all texts of it are whole characters as inside a JSON string.
   bool IsJsonContent(TermId id);
+  const JsonPlaces::Map& MovesOf(TermId id);
   // How many characters its texts have; see character_counts.cc.
   const JsonPlaces::Counts& CharacterCounts(TermId id);
   bool IsOneCharacter(TermId x);  // IsJsonCharacter, under the lock

@@ -65,7 +65,6 @@ class CountedWalk {
  private:
   static constexpr uint16_t kNowhere = 0xFFFF;
   static constexpr size_t kMostPlaces = 8192;
-  static constexpr uint32_t kWorthALook = 2;  // nodes from one on
   static constexpr uint32_t kFewDeep = 32;  // the share of the trie's nodes that are walked at most
   struct Level {
     uint32_t rounds;  // X's that have ended
@@ -205,7 +204,7 @@ std::optional<bool> CountedWalk::Run(int64_t most, uint64_t same, Taker&& taker)
     path[node.depth] = {ended, number, escaped};
     // Half of all nodes are leaves, in no order that the processor could foresee: they are no case
     // of their own.
-    if (node.end - i >= kWorthALook && place.at.x == 0 && !place.escaping) {
+    if (!node.leaf && place.at.x == 0 && !place.escaping) {
       if (KeepsBelow(&place, i)) {
         if (!taker.Below(nodes_[i + 1].tokens, nodes_[node.end].tokens, place,
                          alphabets_.characters(i) - ended)) {

@@ -9,10 +9,8 @@
 // So where these are known already, they serve. Tests: tests/mask/covers_test.cc.
 #include <absl/container/inlined_vector.h>
 
-#include <algorithm>
 #include <vector>
 
-#include "mask/draft.h"
 #include "mask/mask_cache.h"
 
 namespace grammask::internal {
@@ -36,22 +34,8 @@ const TokenMask* MaskCache::FromCover(SetId set) {
   if (!x.has_value()) return nullptr;
   Slice* slice = SliceFor(*x);
   if (slice == nullptr) return nullptr;
-  const TokenTrie& others = slice->others();
   std::vector<TokenId> list;
-  if (!others.empty()) {
-    const DraftLease lease(&drafts_);
-    const std::span<const TrieNode> nodes = others.nodes;
-    auto take = [&](uint32_t i, uint32_t end) {
-      list.insert(list.end(), others.tokens.begin() + nodes[i].tokens,
-                  others.tokens.begin() + nodes[end].tokens);
-    };
-    const TrieAlphabets* const no_alphabets = nullptr;
-    WalkTrie(
-        SetWalker(&sets_, &lease->scratch), nodes, no_alphabets, 1, others.node_count(), 0, set,
-        WalkCalls{[&](uint32_t i, const SetPlace&) { take(i, i + 1); },
-                  [&](uint32_t i, const WholeFrom<SetId>&) { take(i, nodes[i].end); },
-                  [&](uint32_t i, uint64_t) { take(i, i + 1); }, [](uint32_t, const SetPlace&) {}});
-  }
+  WalkFromSet(slice->others(), set, &list);
   const uint32_t* const inside[] = {slice->UpTo(UINT64_MAX)};
   return KeepMask(Compact(list, inside));
 }

@@ -60,25 +60,46 @@ const TokenMask& MaskCache::OfSet(SetId set) {
   return *made;
 }
 
+// Calls visit(node, set, tokens, end of what begins with the node) for the nodes [first, end) of a
+// trie, all below one of `depth`, that `from` can read: with the tokens of the node, or, where all
+// that begins with the node can be read, with all of these once. The set is Dead() inside a text.
+template <class Visit>
+void MaskCache::WalkSets(std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
+                         std::span<const TokenId> tokens, uint32_t first, uint32_t end,
+                         uint32_t depth, SetId from, Visit&& visit) {
+  const DraftLease lease(&drafts_);
+  auto some = [&](uint32_t i, SetId set, uint32_t next) {
+    visit(i, set, tokens.subspan(nodes[i].tokens, nodes[next].tokens - nodes[i].tokens),
+          nodes[i].end);
+  };
+  WalkTrie(
+      SetWalker(&sets_, &lease->scratch), nodes, alphabets, first, end, depth, from,
+      WalkCalls{[&](uint32_t i, const SetPlace& at) { some(i, at.id, i + 1); },
+                [&](uint32_t i, const WholeFrom<SetId>& whole) { some(i, whole.id, nodes[i].end); },
+                [&](uint32_t i, uint64_t) { some(i, SetTable::Dead(), i + 1); },
+                [](uint32_t, const SetPlace&) {}});
+}
+
+void MaskCache::WalkFromSet(const TokenTrie& trie, SetId from, std::vector<TokenId>* out) {
+  if (trie.empty()) return;
+  WalkSets(trie.nodes, nullptr, trie.tokens, 1, trie.node_count(), 0, from,
+           [&](uint32_t, SetId, std::span<const TokenId> tokens, uint32_t) {
+             out->insert(out->end(), tokens.begin(), tokens.end());
+           });
+}
+
 // Calls visit(trie, node, set, tokens, end of what begins with the node) for the nodes of what is
 // left over that can follow in `returned`: with the tokens of the node, or, where all that begins
 // with the node can follow, with all of these once. What is left over are several tries.
 template <class Visit>
 void MaskCache::WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit) {
-  const DraftLease lease(&drafts_);
   uint32_t trie = 0;
   auto walk = [&](std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
                   std::span<const TokenId> tokens, uint32_t first, uint32_t end, uint32_t depth) {
-    auto some = [&](uint32_t i, SetId set, uint32_t next) {
-      visit(trie, i, set, tokens.subspan(nodes[i].tokens, nodes[next].tokens - nodes[i].tokens),
-            nodes[i].end);
-    };
-    WalkTrie(
-        SetWalker(&sets_, &lease->scratch), nodes, alphabets, first, end, depth, returned,
-        WalkCalls{[&](uint32_t i, const SetPlace& at) { some(i, at.id, i + 1); },
-                  [&](uint32_t i, const WholeFrom<SetId>& from) { some(i, from.id, nodes[i].end); },
-                  [&](uint32_t i, uint64_t) { some(i, SetTable::Dead(), i + 1); },
-                  [](uint32_t, const SetPlace&) {}});
+    WalkSets(nodes, alphabets, tokens, first, end, depth, returned,
+             [&](uint32_t i, SetId set, std::span<const TokenId> some, uint32_t below) {
+               visit(trie, i, set, some, below);
+             });
     ++trie;
   };
   if (level1.residual != nullptr) {

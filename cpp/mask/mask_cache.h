@@ -170,6 +170,12 @@ class MaskCache {
   const TokenMask* FromCover(SetId set);
   const TokenMask* KeepMask(const TokenMask& made);
   template <class Visit>
+  void WalkSets(std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
+                std::span<const TokenId> tokens, uint32_t first, uint32_t end, uint32_t depth,
+                SetId from, Visit&& visit);
+  // Appends the tokens of a trie that `from` takes.
+  void WalkFromSet(const TokenTrie& trie, SetId from, std::vector<TokenId>* out);
+  template <class Visit>
   void WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit);
   void WalkReturned(const Level1& level1, SetId returned, std::vector<TokenId>* out);
   const TokenMask* LongLeftOver(const Level1& level1, SetId returned);

@@ -88,7 +88,14 @@ NodeId KeyOf(Maker m, const Class& c) {
   return parts.size() == 1 ? parts[0] : m.b.And(parts);
 }
 
-// Keys of these classes, each followed by a text of its own; those of no characters are left out.
+// A key as a rule of its own, with its quote, then a colon and `after`.
+NodeId Member(GrammarBuilder& b, NodeId key, const std::string& after) {
+  const RuleId rule = b.AddRule("key" + after);
+  b.SetBody(rule, b.Sequence({key, b.Bytes("\"")}));
+  return b.Sequence({b.Rule(rule), b.Bytes(":" + after)});
+}
+
+// Keys of these classes, each followed by a text of its own; classes of no keys are left out.
 SetId Keys(MaskWorld* world, const std::vector<Class>& classes, bool json) {
   return world->Start([&](GrammarBuilder& b) {
     std::vector<NodeId> members;
@@ -98,9 +105,7 @@ SetId Keys(MaskWorld* world, const std::vector<Class>& classes, bool json) {
       probe.SetBody(root, KeyOf({probe, json}, classes[i]));
       TermStore alone({}, 16);
       if (!BuildTerms(*probe.Finish(root), &alone).ok()) continue;  // no key is of this class
-      const RuleId key = b.AddRule("key" + std::to_string(i));
-      b.SetBody(key, b.Sequence({KeyOf({b, json}, classes[i]), b.Bytes("\"")}));
-      members.push_back(b.Sequence({b.Rule(key), b.Bytes(":" + std::to_string(i))}));
+      members.push_back(Member(b, KeyOf({b, json}, classes[i]), std::to_string(i)));
     }
     return b.Choice(members);
   });
@@ -176,11 +181,8 @@ TEST(Covers, ClassesOfSomeKeysOnly) {
         const NodeId some = kind == 0   ? b.And({pattern, b.Repeat(m.One(), 0, 5)})
                             : kind == 1 ? b.And({pattern, b.Star(m.Of({{'a', 'c'}}))})
                                         : b.And({pattern, b.Not(m.With("d"))});
-        const RuleId matching = b.AddRule("matching"), none = b.AddRule("none");
-        b.SetBody(matching, b.Sequence({some, b.Bytes("\"")}));
-        b.SetBody(none, b.Sequence({b.And({m.Any(), b.Not(pattern)}), b.Bytes("\"")}));
-        return b.Choice({b.Sequence({b.Rule(matching), b.Bytes(":1")}),
-                         b.Sequence({b.Rule(none), b.Bytes(":2")})});
+        const NodeId none = b.And({m.Any(), b.Not(pattern)});
+        return b.Choice({Member(b, some, "1"), Member(b, none, "2")});
       });
       CheckAll(&world, start, "pattern " + std::to_string(p) + " kind " + std::to_string(kind));
       if (HasFatalFailure()) return;
@@ -194,12 +196,8 @@ TEST(Covers, PatternsThatEndInsideARound) {
   const auto check = [&](const std::string& what, auto&& cut_of, auto&& round_of) {
     const SetId start = world.Start([&](GrammarBuilder& b) {
       const NodeId cut = cut_of(b), rounds = b.Star(round_of(b));
-      const RuleId matching = b.AddRule("matching"), none = b.AddRule("none");
       const NodeId others = b.And({rounds, b.Not(b.Sequence({cut, b.AnyBytes()}))});
-      b.SetBody(matching, b.Sequence({cut, rounds, b.Bytes("\"")}));
-      b.SetBody(none, b.Sequence({others, b.Bytes("\"")}));
-      return b.Choice({b.Sequence({b.Rule(matching), b.Bytes(":1")}),
-                       b.Sequence({b.Rule(none), b.Bytes(":2")})});
+      return b.Choice({Member(b, b.Sequence({cut, rounds}), "1"), Member(b, others, "2")});
     });
     CheckAll(&world, start, what);
   };
@@ -248,13 +246,9 @@ TEST(Covers, ManyPatternsThatExcludeEachOther) {
           const NodeId pattern = b.Sequence({m.Text(letters.substr(i, 1)), m.Any()});
           none.push_back(b.Not(pattern));
           if (missing && i == 1) continue;
-          const RuleId key = b.AddRule("key" + std::to_string(i));
-          b.SetBody(key, b.Sequence({pattern, b.Bytes("\"")}));
-          members.push_back(b.Sequence({b.Rule(key), b.Bytes(":" + std::to_string(i))}));
+          members.push_back(Member(b, pattern, std::to_string(i)));
         }
-        const RuleId other = b.AddRule("other");
-        b.SetBody(other, b.Sequence({b.And(none), b.Bytes("\"")}));
-        members.push_back(b.Sequence({b.Rule(other), b.Bytes(":x")}));
+        members.push_back(Member(b, b.And(none), "x"));
         return b.Choice(members);
       });
       const std::string what = std::to_string(n) + (missing ? " but for one" : "");
