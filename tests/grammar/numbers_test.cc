@@ -323,6 +323,12 @@ TEST(NumbersTest, AlgebraAgreesWithMembership) {
     ScratchVector<NumberSet> outside = Complement(a);
     bool disjoint = Disjoint(a, b), subset = IsSubset(a, b), empty = a.IsEmpty();
     std::optional<ScratchVector<Decimal>> members = a.Members(200);
+    const std::optional<int64_t> count = a.Count(150);
+    if (count && members) {
+      ASSERT_EQ(*count, std::min<int64_t>(150, members->size())) << a.ToString();
+    } else if (count) {
+      ASSERT_EQ(*count, 150) << a.ToString();
+    }
     for (const Decimal& v : values) {
       bool in_a = a.Contains(v), in_b = b.Contains(v);
       ASSERT_EQ(both.Contains(v), in_a && in_b) << v.ToString() << " " << both.ToString();
@@ -338,6 +344,21 @@ TEST(NumbersTest, AlgebraAgreesWithMembership) {
       }
     }
   }
+}
+
+TEST(NumbersTest, Count) {
+  const auto count = [](std::string_view set) { return Set(set).Count(1000); };
+  EXPECT_EQ(count("integer >=1 <=500"), 500);
+  EXPECT_EQ(count("integer >0.5 <500 !=7 !=7.5 !=600"), 498);
+  EXPECT_EQ(count("integer >=1 <=1001 !=5"), 1000);
+  EXPECT_EQ(count("integer >=1 <=1000 !=5"), 999);
+  EXPECT_EQ(count("integer >=-1e300 <=1e300"), 1000);
+  EXPECT_EQ(count("*0.25 >=0 <=2"), 9);
+  EXPECT_EQ(count(">=0 <=1"), 1000);
+  EXPECT_EQ(count("integer >=1"), 1000);
+  EXPECT_EQ(count(">=3 <=3"), 1);
+  EXPECT_EQ(count("integer >3 <4"), 0);
+  EXPECT_EQ(count("integer !*3 >=0 <=10"), std::nullopt);
 }
 
 TEST(NumbersTest, Emptiness) {

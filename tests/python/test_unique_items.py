@@ -34,6 +34,15 @@ ITEMS = {
     "a pattern of two strings": {"type": "string", "pattern": "^[ab]$"},
     "closed objects": closed(k={"enum": ["a", "b"]}, v={"type": "integer"}),
     "four objects": closed(k={"enum": ["a", "b"]}, v={"type": "boolean"}),
+    "objects with a pattern": closed(k={"type": "string", "pattern": "^[ab]+$", "maxLength": 9}, v={"type": "integer"}),
+    "objects told apart by a pattern": closed(k={"type": "string", "pattern": "^[ab]{1,2}$"}),
+    "objects of a range": closed(k={"type": "integer", "minimum": 1, "maximum": 12}),
+    "objects of any names": {
+        "type": "object",
+        "patternProperties": {"^[kv]+$": {"type": "boolean"}},
+        "additionalProperties": False,
+        "maxProperties": 1,
+    },
     "strings and short arrays": {
         "type": ["string", "array"],
         "items": {"type": "boolean"},
@@ -163,7 +172,17 @@ def test_equality(valid, text):
     assert (matcher.accept_string(text) and matcher.is_completed()) == valid
 
 
-def test_elements_run_out(compiler):
-    schema = {"type": "array", "uniqueItems": True, "items": ITEMS["four objects"], "minItems": 7}
+@pytest.mark.parametrize(
+    ("items", "count"),
+    [
+        ("four objects", 6),
+        ("objects told apart by a pattern", 6),
+        ("objects of a range", 12),
+    ],
+)
+def test_elements_run_out(compiler, items, count):
+    schema = {"type": "array", "uniqueItems": True, "items": ITEMS[items], "minItems": count}
+    compiler.compile_json_schema(schema)
+    schema["minItems"] = count + 1
     with pytest.raises(grammask.SchemaError):
         compiler.compile_json_schema(schema)

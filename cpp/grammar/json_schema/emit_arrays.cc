@@ -13,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/scratch.h"
 #include "grammar/json_schema/emit_containers.h"
+#include "grammar/json_schema/string_count.h"
 
 namespace grammask::internal {
 namespace {
@@ -191,29 +192,25 @@ StatusOr<std::optional<int64_t>> ArrayEmitter::CountAnew(ExprId expr, int depth)
       sum.reset();
     }
   };
+  // Of sets that may overlap the sum says nothing, but one with many values is enough.
   for (const NumberSet& n : set->numbers) {
-    std::optional<ScratchVector<Decimal>> members = n.Members(kMaxLiterals);
-    if (members && set->numbers.size() == 1) {
-      add(static_cast<int64_t>(members->size()));
-    } else {
-      add(n.lower && n.upper ? unknown : kMany);
-    }
+    const std::optional<int64_t> count = n.Count(kMany);
+    add(count == kMany || set->numbers.size() == 1 ? count : unknown);
   }
   for (const StringSet& s : set->strings) {
+    std::optional<int64_t> count;
     if (s.values) {
       StringSet only;
       only.values = s.values;
-      int64_t count = s == only ? static_cast<int64_t>(s.values->size()) : 0;
+      count = s == only ? static_cast<int64_t>(s.values->size()) : 0;
       for (size_t i = 0; s != only && i < s.values->size(); ++i) {
         GM_ASSIGN_OR_RETURN(bool holds, e_.normaliser_.patterns().Contains(s, (*s.values)[i]));
-        count += holds;
+        *count += holds;
       }
-      add(set->strings.size() == 1 ? std::optional(count) : unknown);
     } else {
-      const bool free = s.patterns.empty() && s.formats.empty() && s.not_formats.empty() &&
-                        s.not_patterns.empty() && s.max_length > 2;
-      add(free ? std::optional(kMany) : unknown);
+      GM_ASSIGN_OR_RETURN(count, CountStrings(s, kMany, e_.limits_));
     }
+    add(count == kMany || set->strings.size() == 1 ? count : unknown);
   }
   for (const ArraySet& a : set->arrays) {
     GM_ASSIGN_OR_RETURN(std::optional<int64_t> count, CountOf(a, depth));
@@ -274,9 +271,40 @@ StatusOr<std::optional<int64_t>> ArrayEmitter::CountOf(const ObjectSet& o, int d
     if (product) product = std::min(kMany, *product * (n.required ? *count : 1 + *count));
   }
   const bool extras = o.rest != kNone && !o.closed;
+  if (o.names == kAnything && o.max > required) {
+    // One more member, whose name is any of infinitely many.
+    if (extras && o.groups.empty()) {
+      GM_ASSIGN_OR_RETURN(bool empty, e_.normaliser_.ProvablyEmpty(o.rest));
+      return empty ? unknown : std::optional(kMany);
+    }
+    GM_ASSIGN_OR_RETURN(bool many, ManyMatch(o));
+    if (many) return std::optional(kMany);
+  }
   const bool counts = o.min > required || o.max < static_cast<int64_t>(o.named.size());
   if (extras || counts || !o.groups.empty() || o.names != kAnything) return unknown;
   return product;
+}
+
+// Whether some pattern is found in many names, none of which another pattern is found in, and they
+// may have values.
+StatusOr<bool> ArrayEmitter::ManyMatch(const ObjectSet& o) {
+  if (o.groups.size() != 1) return false;
+  KeyPatterns& patterns = e_.normaliser_.patterns();
+  for (const ObjectSet::Pattern& p : o.groups[0].patterns) {
+    bool alone = true;
+    for (const ObjectSet::Pattern& other : o.groups[0].patterns) {
+      if (other.pattern == p.pattern || !alone) continue;
+      GM_ASSIGN_OR_RETURN(alone, patterns.Disjoint(p.pattern, other.pattern));
+    }
+    if (!alone) continue;
+    GM_ASSIGN_OR_RETURN(bool empty, e_.normaliser_.ProvablyEmpty(p.value));
+    if (empty) continue;
+    StringSet names;
+    names.patterns = {ScratchString(patterns.text(p.pattern))};
+    GM_ASSIGN_OR_RETURN(std::optional<int64_t> count, CountStrings(names, kMany, e_.limits_));
+    if (count == kMany) return true;
+  }
+  return false;
 }
 
 // Elements that must all be different, and for which the position does not matter: each of a few

@@ -103,6 +103,7 @@ class ArrayEmitter {
   StatusOr<std::optional<int64_t>> CountAnew(ExprId expr, int depth);
   StatusOr<std::optional<int64_t>> CountOf(const ArraySet& set, int depth);
   StatusOr<std::optional<int64_t>> CountOf(const ObjectSet& set, int depth);
+  StatusOr<bool> ManyMatch(const ObjectSet& set);
   StatusOr<NodeId> Scalars(const ValueSet& set);
   NodeId UsualNumbers();
   [[gnu::cold]] Status UniqueUnsupported(std::string_view what) const;

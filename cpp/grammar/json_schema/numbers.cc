@@ -254,6 +254,30 @@ std::optional<ScratchVector<Decimal>> NumberSet::Members(size_t max_count) const
   return std::nullopt;
 }
 
+std::optional<int64_t> NumberSet::Count(int64_t most) const {
+  NumberSet set = *this;
+  set.Normalise();
+  if (set.IsEmpty()) return 0;
+  if (set.multiples_of.size() > 1) return std::nullopt;
+  const std::optional<Decimal> step = StepOf(set);
+  // Of an interval only separate points are taken away; see IsEmptyNormalised for one that is open
+  // to one side.
+  if (!set.lower || !set.upper) return most;
+  if (set.lower->value == set.upper->value) return 1;
+  if (!step) return most;
+  const bool even = set.kind != Kind::kNonIntegers && set.not_multiples_of.empty();
+  if (!even || set.lower->open || set.upper->open || !set.lower->value.IsMultipleOf(*step)) {
+    return std::nullopt;
+  }
+  const std::optional<Decimal> width = Decimal::Add(set.upper->value, set.lower->value.Negated());
+  const std::optional<Decimal> steps = width ? Decimal::FloorDivide(*width, *step) : std::nullopt;
+  if (!steps) return std::nullopt;
+  const auto excluded_members = static_cast<int64_t>(set.excluded.size());
+  const std::optional<int64_t> n = steps->ToInt64();
+  if (!n || *n >= most + excluded_members) return most;
+  return std::min(most, *n + 1 - excluded_members);
+}
+
 std::string NumberSet::ToString() const {
   if (BoundsCross(*this)) return "no number";
   std::string out = kind == Kind::kIntegers      ? "integer"

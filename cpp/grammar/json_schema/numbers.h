@@ -55,6 +55,9 @@ struct NumberSet {
   bool IsEmpty() const;
   // All members, ascending, when there are at most `max_count`; nullopt when more or not known.
   std::optional<ScratchVector<Decimal>> Members(size_t max_count) const;
+  // How many members there are: exact up to `most`, which stands for as many or more, up to
+  // infinitely many; nullopt where that is not plain.
+  std::optional<int64_t> Count(int64_t most) const;
   // Conditions, for people and tests: "integer >= 1 < 10 multiple of 2 not 4"; "any number".
   std::string ToString() const;
 
