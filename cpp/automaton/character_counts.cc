@@ -137,6 +137,15 @@ const Counts& TermStore::CharacterCounts(TermId id) {
   return *known(id);
 }
 
+void TermStore::NoteOneCharacter(TermId id) {
+  JsonPlaces::Map moves;
+  moves.fill(kNowhere);
+  moves[kBetween] = kBetween;
+  json_moves_.try_emplace(id.value, moves);
+  const Counts counts = OfCharacters(1, 1);
+  json_counts_.try_emplace(id.value, memory_.Copy(std::span(&counts, 1)).data());
+}
+
 bool TermStore::CountsClash(TermId id) {
   if (terms_[id.value].kind != TermKind::kAnd) return false;
   const Counts& both = CharacterCounts(id);

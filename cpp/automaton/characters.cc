@@ -1,10 +1,10 @@
 // Sets of characters to terms over bytes.
 //
-// In UTF-8 a range of code points splits into a few sequences of byte ranges: U+0080..U+FFFF is
-// C2-DF 80-BF, E0 A0-BF 80-BF, E1-EC 80-BF 80-BF, and so on. In a JSON string a character may also
-// be written `\n`, `\u000A` or, over U+FFFF, as a pair of \u escapes: the four hexadecimal digits
-// of a range are a small trie of digit classes. Results are remembered for each set, as grammars
-// use few of them.
+// In UTF-8 a character of several bytes is a number whose digits are the bytes, of six bits each. A
+// set of such numbers is a small trie of digit classes, in which digits with the same rest are one:
+// U+0080..U+FFFF is C2-DF 80-BF, E0 A0-BF 80-BF, E1-EF 80-BF 80-BF. In a JSON string a character
+// may also be written `\n`, `\u000A` or, over U+FFFF, as a pair of \u escapes: four hexadecimal
+// digits are such numbers, too. Results are remembered for each set, as grammars use few of them.
 //
 // Cost: linear in the ranges; a first use of all characters in any JSON spelling takes some 3 us.
 // Source: RFC 3629, RFC 8259 section 7. Tests: tests/automaton/characters_test.cc compares with
@@ -20,44 +20,6 @@
 
 namespace grammask::internal {
 namespace {
-
-using ByteRangeSequence = absl::InlinedVector<std::pair<uint8_t, uint8_t>, 4>;
-
-int Utf8Length(uint32_t c) { return c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4; }
-
-// Splits lo..hi, code points of equal UTF-8 length, into sequences of byte ranges.
-void SplitUtf8(uint32_t lo, uint32_t hi, std::vector<ByteRangeSequence>* out) {
-  absl::InlinedVector<std::pair<uint32_t, uint32_t>, 8> todo = {{lo, hi}};
-  while (!todo.empty()) {
-    auto [a, b] = todo.back();
-    todo.pop_back();
-    // A range that covers the continuation bytes below some level must do so from 80 to BF, or
-    // else be split there.
-    bool split = false;
-    const int shifts = 6 * Utf8Length(a);
-    for (int shift = 18; shift >= 6 && !split; shift -= 6) {
-      const uint32_t low_bits = (uint32_t{1} << shift) - 1;
-      if ((a >> shift) == (b >> shift)) continue;
-      if (shift >= shifts) continue;
-      if ((a & low_bits) != 0) {
-        todo.push_back({(a | low_bits) + 1, b});
-        todo.push_back({a, a | low_bits});
-        split = true;
-      } else if ((b & low_bits) != low_bits) {
-        todo.push_back({b & ~low_bits, b});
-        todo.push_back({a, (b & ~low_bits) - 1});
-        split = true;
-      }
-    }
-    if (split) continue;
-    const std::string first = EncodeUtf8(a), last = EncodeUtf8(b);
-    ByteRangeSequence sequence;
-    for (size_t i = 0; i < first.size(); ++i) {
-      sequence.push_back({static_cast<uint8_t>(first[i]), static_cast<uint8_t>(last[i])});
-    }
-    out->push_back(std::move(sequence));
-  }
-}
 
 bool IsSimpleEscape(uint32_t c) {
   return c == '"' || c == '\\' || c == '/' || c == '\b' || c == '\f' || c == '\n' || c == '\r' ||
@@ -82,13 +44,23 @@ char SimpleEscape(uint32_t c) {
 }
 
 // The bytes that spell the hexadecimal digits with a bit in `digits`, in either case.
-ByteSet HexDigits(uint32_t digits) {
+ByteSet HexDigits(uint64_t digits) {
   const uint64_t letters = digits >> 10;
-  return ByteSet{{uint64_t{digits & 0x3FF} << '0', letters << ('A' - 64) | letters << ('a' - 64)}};
+  return ByteSet{{(digits & 0x3FF) << '0', letters << ('A' - 64) | letters << ('a' - 64)}};
 }
 
-// Bits lo..hi, of 0..15.
-uint32_t DigitRange(uint32_t lo, uint32_t hi) { return (uint32_t{2} << hi) - (uint32_t{1} << lo); }
+// The bytes of UTF-8 that stand for six bits each, and those that begin a character of 2, 3 or 4
+// bytes and stand for its first bits.
+ByteSet TailBytes(uint64_t digits) { return ByteSet{{0, 0, digits, 0}}; }
+ByteSet LeadOf2(uint64_t digits) { return ByteSet{{0, 0, 0, digits}}; }
+ByteSet LeadOf3(uint64_t digits) { return ByteSet{{0, 0, 0, digits << 0x20}}; }
+ByteSet LeadOf4(uint64_t digits) { return ByteSet{{0, 0, 0, digits << 0x30}}; }
+
+// Bits lo..hi, of 0..63.
+uint64_t DigitRange(uint32_t lo, uint32_t hi) { return (uint64_t{2} << hi) - (uint64_t{1} << lo); }
+
+// Of a class with so many ranges it is noted what it is, which its parts would tell more slowly.
+constexpr size_t kManyRanges = 16;
 
 // The characters that a JSON string must escape.
 const CodePointSet& MustEscape() {
@@ -99,54 +71,64 @@ const CodePointSet& MustEscape() {
 }  // namespace
 
 TermId TermStore::Utf8Term(const CodePointSet& characters) {
-  std::vector<ByteRangeSequence> sequences;
-  ByteSet ascii;
-  constexpr uint32_t kLengthEnds[] = {0x7F, 0x7FF, 0xFFFF, kMaxCodePoint};
-  for (CodePointRange r : characters.ranges()) {
-    uint32_t lo = r.lo;
-    for (uint32_t end : kLengthEnds) {
-      if (lo > r.hi || lo > end) continue;
-      const uint32_t hi = std::min(r.hi, end);
-      if (end == 0x7F) {
-        ascii.AddRange(static_cast<uint8_t>(lo), static_cast<uint8_t>(hi));
-      } else {
-        SplitUtf8(lo, hi, &sequences);
-      }
-      lo = hi + 1;
-    }
-  }
+  struct Length {
+    uint32_t first, last;  // code points of so many bytes
+    ByteSet (*lead)(uint64_t);
+  };
+  constexpr Length kLengths[] = {{0, 0x7F, nullptr},
+                                 {0x80, 0x7FF, LeadOf2},
+                                 {0x800, 0xFFFF, LeadOf3},
+                                 {0x10000, kMaxCodePoint, LeadOf4}};
   std::vector<TermId> alternatives;
-  if (!ascii.empty()) alternatives.push_back(ByteClass(ascii));
-  for (const ByteRangeSequence& sequence : sequences) {
-    TermId t = Empty();
-    for (size_t i = sequence.size(); i-- > 0;) {
-      t = Sequence(ByteClass(ByteSet::Range(sequence[i].first, sequence[i].second)), t);
+  std::vector<NumberRange> within;
+  int bytes = 0;
+  for (const Length& length : kLengths) {
+    ++bytes;
+    within.clear();
+    for (CodePointRange r : characters.ranges()) {
+      if (r.hi < length.first || r.lo > length.last) continue;
+      within.push_back({std::max(r.lo, length.first), std::min(r.hi, length.last)});
     }
-    alternatives.push_back(t);
+    if (within.empty()) continue;
+    if (bytes == 1) {
+      ByteSet ascii;
+      for (auto [lo, hi] : within) {
+        ascii.AddRange(static_cast<uint8_t>(lo), static_cast<uint8_t>(hi));
+      }
+      alternatives.push_back(ByteClass(ascii));
+    } else {
+      alternatives.push_back(NumberTerm(within, bytes, {6, length.lead, TailBytes}));
+    }
   }
   return Choice(alternatives);
 }
 
-// The `digits` hexadecimal digits of a number in `ranges` (ascending, disjoint). `digits` <= 4
-// bounds the recursion.
-TermId TermStore::HexTerm(std::span<const std::pair<uint32_t, uint32_t>> ranges, int digits) {
+TermId TermStore::HexTerm(std::span<const NumberRange> ranges) {
+  return NumberTerm(ranges, 4, {4, HexDigits, HexDigits});
+}
+
+// `digits` <= 4 bounds the recursion.
+TermId TermStore::NumberTerm(std::span<const NumberRange> ranges, int digits,
+                             const NumberSpelling& spelling) {
   if (ranges.empty()) return Nothing();
+  const NumberSpelling after{spelling.bits, spelling.rest, spelling.rest};
+  const uint64_t all_digits = DigitRange(0, (1u << spelling.bits) - 1);
   if (ranges.size() == 1 && ranges[0].first == 0 &&
-      ranges[0].second + 1 == uint32_t{1} << (4 * digits)) {
-    const TermId digit = ByteClass(HexDigits(0xFFFF));
-    TermId all = digit;
+      ranges[0].second + 1 == uint32_t{1} << (spelling.bits * digits)) {
+    TermId all = Empty();
+    const TermId digit = ByteClass(spelling.rest(all_digits));
     for (int i = 1; i < digits; ++i) all = Sequence(digit, all);
-    return all;
+    return Sequence(ByteClass(spelling.first(all_digits)), all);
   }
   if (digits == 1) {
-    uint32_t last = 0;
+    uint64_t last = 0;
     for (auto [lo, hi] : ranges) last |= DigitRange(lo, hi);
-    return ByteClass(HexDigits(last));
+    return ByteClass(spelling.first(last));
   }
-  const int shift = 4 * (digits - 1);
+  const int shift = spelling.bits * (digits - 1);
   const uint32_t below = (uint32_t{1} << shift) - 1;
-  absl::InlinedVector<std::pair<TermId, uint32_t>, 8> by_rest;
-  absl::InlinedVector<std::pair<uint32_t, uint32_t>, 16> within;
+  absl::InlinedVector<std::pair<TermId, uint64_t>, 8> by_rest;
+  absl::InlinedVector<NumberRange, 16> within;
   size_t next = 0;  // the first range that reaches the digit
   for (uint32_t d = ranges[0].first >> shift; d <= ranges.back().second >> shift; ++d) {
     const uint32_t base = d << shift;
@@ -163,9 +145,9 @@ TermId TermStore::HexTerm(std::span<const std::pair<uint32_t, uint32_t>> ranges,
       }
     }
     if (within.empty()) continue;
-    const TermId rest = HexTerm(within, digits - 1);
-    const uint32_t these = DigitRange(d, last);
-    auto it = std::ranges::find(by_rest, rest, &std::pair<TermId, uint32_t>::first);
+    const TermId rest = NumberTerm(within, digits - 1, after);
+    const uint64_t these = DigitRange(d, last);
+    auto it = std::ranges::find(by_rest, rest, &std::pair<TermId, uint64_t>::first);
     if (it == by_rest.end()) {
       by_rest.push_back({rest, these});
     } else {
@@ -175,7 +157,7 @@ TermId TermStore::HexTerm(std::span<const std::pair<uint32_t, uint32_t>> ranges,
   }
   absl::InlinedVector<TermId, 8> alternatives;
   for (auto& [rest, set] : by_rest) {
-    alternatives.push_back(Sequence(ByteClass(HexDigits(set)), rest));
+    alternatives.push_back(Sequence(ByteClass(spelling.first(set)), rest));
   }
   return Choice(alternatives);
 }
@@ -183,9 +165,9 @@ TermId TermStore::HexTerm(std::span<const std::pair<uint32_t, uint32_t>> ranges,
 TermId TermStore::BuildCharacter(const CodePointSet& characters, bool json) {
   if (!json) return Utf8Term(characters);
   ByteSet simple;
-  std::vector<std::pair<uint32_t, uint32_t>> basic;  // of the basic plane
+  std::vector<NumberRange> basic;  // of the basic plane
   // Over U+FFFF: for a range of first surrogates, the ranges of the second.
-  std::vector<std::pair<std::pair<uint32_t, uint32_t>, std::pair<uint32_t, uint32_t>>> pairs;
+  std::vector<std::pair<NumberRange, NumberRange>> pairs;
   for (CodePointRange r : characters.ranges()) {
     if (r.lo <= 0x5C) {
       for (uint32_t c : {0x08u, 0x09u, 0x0Au, 0x0Cu, 0x0Du, 0x22u, 0x2Fu, 0x5Cu}) {
@@ -212,10 +194,10 @@ TermId TermStore::BuildCharacter(const CodePointSet& characters, bool json) {
       }
     }
   }
-  std::vector<TermId> digits = {HexTerm(basic, 4)};
+  std::vector<TermId> digits = {HexTerm(basic)};
   for (auto& [first, second] : pairs) {
-    const TermId low = Sequence(Literal("\\u", false), HexTerm({&second, 1}, 4));
-    digits.push_back(Sequence(HexTerm({&first, 1}, 4), low));
+    const TermId low = Sequence(Literal("\\u", false), HexTerm({&second, 1}));
+    digits.push_back(Sequence(HexTerm({&first, 1}), low));
   }
   const TermId escapes[] = {ByteClass(simple), Sequence(Literal("u", false), Choice(digits))};
   const TermId all[] = {Utf8Term(characters.Minus(MustEscape())),
@@ -234,6 +216,7 @@ TermId TermStore::Character(const CodePointSet& characters, bool json) {
   auto it = characters_.find(key);
   if (it != characters_.end()) return it->second;
   const TermId id = BuildCharacter(characters, json);
+  if (json && characters.ranges().size() >= kManyRanges) NoteOneCharacter(id);
   characters_.emplace(std::move(key), id);
   return id;
 }

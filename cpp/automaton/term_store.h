@@ -436,7 +436,9 @@ class TermStore {
   const JsonPlaces::Map& MovesOf(TermId id);
   // How many characters its texts have; see character_counts.cc.
   const JsonPlaces::Counts& CharacterCounts(TermId id);
-  bool IsOneCharacter(TermId x);  // IsJsonCharacter, under the lock
+  bool IsOneCharacter(TermId x);
+  // That a term is one character, as inside a JSON string, in any spelling.
+  void NoteOneCharacter(TermId id);  // IsJsonCharacter, under the lock
   uint32_t FewestCharactersFrom(uint8_t place, TermId id, TermId rest, int depth);
   // Whether parts of the kAnd want different numbers of characters, so that it matches no text.
   bool CountsClash(TermId boolean);
@@ -465,8 +467,18 @@ class TermStore {
   TermId Tail(TermId text);
   const Expansion* Derive(TermId id, bool raw);
   const Expansion* RawExpansion(TermId id);
-  TermId HexTerm(std::span<const std::pair<uint32_t, uint32_t>> ranges, int digits);
-  TermId HexDigit(uint32_t digit);  // in either case
+  // The digits of a number in some ranges (ascending, disjoint). Digits are of so many bits;
+  // `first` and `rest`: the bytes for those with a bit set, of the first digit and of the others.
+  using NumberRange = std::pair<uint32_t, uint32_t>;
+  struct NumberSpelling {
+    int bits;
+    ByteSet (*first)(uint64_t);
+    ByteSet (*rest)(uint64_t);
+  };
+  TermId NumberTerm(std::span<const NumberRange> ranges, int digits,
+                    const NumberSpelling& spelling);
+  TermId HexTerm(std::span<const NumberRange> ranges);  // four digits
+  TermId HexDigit(uint32_t digit);                      // in either case
   TermId BuildCharacter(const CodePointSet& characters, bool json);
   TermId Utf8Term(const CodePointSet& characters);
   TermId MakeFar(TermId id);

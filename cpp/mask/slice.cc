@@ -15,6 +15,8 @@
 // slice of JSON strings at hand. Tests: tests/mask/slice_test.cc.
 #include "mask/slice.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -50,6 +52,7 @@ bool IsAsciiWithin(const Alphabet& below, const Alphabet& all) {
 std::optional<std::vector<uint32_t>> Slice::Tabulate(TermStore* terms, TermId x) {
   std::vector<uint32_t> table;
   std::vector<TermId> states = {x};
+  absl::flat_hash_map<uint32_t, uint32_t> numbers;  // of states but the first
   for (size_t i = 0; i < states.size(); ++i) {
     if (states.size() > kMaxStates) return std::nullopt;
     const Term& t = terms->term(states[i]);
@@ -62,11 +65,12 @@ std::optional<std::vector<uint32_t>> Slice::Tabulate(TermStore* terms, TermId x)
       if (edge.to != TermStore::Empty()) {
         // As in `[^a]*a`: in the middle of an X would look like after one.
         if (edge.to == x) return std::nullopt;
-        const auto it = std::ranges::find(states, edge.to);
-        to = static_cast<uint32_t>(it - states.begin());
-        if (it == states.end()) states.push_back(edge.to);
+        const auto [it, added] =
+            numbers.try_emplace(edge.to.value, static_cast<uint32_t>(states.size()));
+        if (added) states.push_back(edge.to);
+        to = it->second;
       }
-      for (int b = edge.lo; b <= edge.hi; ++b) table[i * 256 + static_cast<size_t>(b)] = to;
+      std::fill_n(&table[i * 256 + edge.lo], edge.hi - edge.lo + 1, to);
     }
   }
   return table;
