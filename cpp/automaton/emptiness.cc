@@ -55,6 +55,9 @@ constexpr uint64_t kLongestWitness = 16;  // bytes
 constexpr size_t kPlainStates = 12;
 constexpr size_t kDetour = 2;
 
+// One that has seen as many asks what its states want by their counts.
+constexpr size_t kLongSearch = 256;
+
 }  // namespace
 
 class EmptinessSearch {
@@ -88,7 +91,12 @@ class EmptinessSearch {
       }
       Visit& visit = seen_[top.id.value];
       if (visit.closed || top.cost > visit.cost) continue;
-      const auto rest = KnownLength(top.id);
+      auto rest = KnownLength(top.id);
+      if (!rest.has_value()) {
+        const auto checked = s_.CheckedByCount(top.id, closed_ > kLongSearch);
+        if (checked == TermStore::Nothing()) continue;
+        if (checked.has_value()) rest = KnownLength(top.id);
+      }
       if (!rest.has_value() && !visit.asked && closed_ > kPlainStates + kDetour * top.cost) {
         visit.asked = true;
         if (s_.CountsClash(top.id)) {
@@ -503,6 +511,11 @@ bool TermStore::NowMatches(TermId id) {
   return true;
 }
 
+TermId TermStore::MatchesNothing(TermId id) {
+  known_[id.value] = kEmptyLanguage;
+  return Nothing();
+}
+
 void TermStore::AtLeast(TermId id, uint64_t length) {
   Term& t = terms_[id.value];
   if ((t.kind != TermKind::kAnd && t.kind != TermKind::kNot) || t.nullable) return;
@@ -521,6 +534,7 @@ TermId TermStore::Checked(TermId id, uint64_t least) {
   AtLeast(id, least);
   if (const auto checked = CheckedByLength(id)) return *checked;
   if (const auto checked = CheckedByWitness(id)) return *checked;
+  if (const auto checked = CheckedByCount(id, /*make=*/false)) return *checked;
   // A question that comes up within another shares its budget.
   if (!building_ && searches_ == 0) search_left_ = overrun() ? 0 : SearchBudget();
   ++searches_;

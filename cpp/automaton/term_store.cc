@@ -18,6 +18,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "automaton/count_lengths.h"
 #include "automaton/lengths.h"
 #include "automaton/members.h"
 #include "automaton/records.h"
@@ -687,8 +688,8 @@ size_t TermStore::memory_bytes() const {
   return memory_.bytes() + terms_.bytes() + procs_.bytes() + table_.bytes() +
          characters_.size() * 128 + byte_class_ids_.size() * 96 + multiple_ids_.size() * 48 +
          token_set_bytes_ + lazy_.size() * 56 + raw_.size() * 24 + known_.size() * 8 +
-         json_moves_.size() * 28 + json_counts_.size() * 20 + members_->memory_bytes() +
-         words_->memory_bytes();
+         json_moves_.size() * 28 + json_counts_.size() * 20 + count_length_bytes_ +
+         uncounted_.size() * 9 + members_->memory_bytes() + words_->memory_bytes();
 }
 
 std::string TermStore::ToString(TermId id) const {

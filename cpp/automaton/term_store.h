@@ -154,6 +154,7 @@ struct Proc {
 
 inline constexpr uint64_t kMaxLength = uint64_t{1} << 60;
 
+class CountLengths;
 class MemberTable;
 class RecordTable;
 class WordTable;
@@ -404,6 +405,7 @@ class TermStore {
 
  private:
   struct Key;
+  friend class CountLengths;
   friend class CoverFinder;
   friend class Deriver;
   friend class EmptinessSearch;
@@ -457,6 +459,10 @@ class TermStore {
   std::optional<TermId> CheckedByLength(TermId id);
   std::optional<TermId> CheckedByWitness(TermId id);
   std::optional<TermId> CheckedWithoutBounds(TermId id);
+  std::optional<TermId> CheckedByCount(TermId id, bool make);  // see count_lengths.cc
+  // The edges of a state; of a boolean one with targets as they come, whatever these match.
+  std::span<const ByteEdge> UncheckedEdges(TermId id);
+  TermId MatchesNothing(TermId boolean);  // notes that; Nothing()
   uint8_t AskLoose(TermId loose);
   bool IsSeenEmpty(std::span<const TermId> parts);
   void AskWithoutCounts(TermId boolean);
@@ -552,6 +558,10 @@ class TermStore {
   // emptiness.cc.
   absl::flat_hash_map<uint32_t, const Expansion*> raw_;
   absl::flat_hash_map<uint32_t, uint8_t> known_;
+  // By X; and those of an X and a state for which none was made.
+  absl::flat_hash_map<uint32_t, std::vector<std::unique_ptr<CountLengths>>> count_lengths_;
+  absl::flat_hash_set<std::pair<uint32_t, uint32_t>> uncounted_;
+  size_t count_length_bytes_ = 0;
   absl::flat_hash_map<const Grammar*, StandardPart> standard_;
   bool over_budget_ = false, building_ = false;
   size_t search_left_ = 0;               // states that the search for emptiness may still explore

@@ -80,6 +80,38 @@ void ExpectLimit(const Status& status, std::string_view limit) {
   EXPECT_NE(status.message().find(limit), std::string::npos) << status.message();
 }
 
+// Beside a bound on the characters a state for each number of these would have to be gone through.
+TEST(BoundedPatternsTest, AreDecidedWithoutTheirCounts) {
+  CompilerOptions options;
+  options.limits.max_regular_states = options.limits.max_mask_states = 5'000;
+  GrammarCompiler compiler = *GrammarCompiler::Create(Letters(), options);
+  const std::string any_function = R"({"type":"string","minLength":12,"maxLength":1024,"pattern":
+      "^arn:(aws[a-zA-Z-]*)?:lambda:(eusc-)?[a-z]{2}((-gov)|(-iso([a-z]?)))?-[a-z]+-\\d{1}:\\d{12}:(runtime/|function:)[a-zA-Z0-9-_]+(:(\\$LATEST(\\.PUBLISHED)?|[a-zA-Z0-9-_])+)?$",
+      "allOf":[{"pattern":"^(?:arn:(?:aws[a-zA-Z-]*)?:lambda:)?(?:[a-z]{2}(?:(?:-gov)|(?:-iso(?:[a-z]?)))?-[a-z]+-\\d{1}:)?(?:\\d{12}:)?)";
+  EXPECT_TRUE(compiler.CompileJsonSchema(any_function + R"(function:[a-zA-Z0-9-_]+$"}]})").ok());
+  const Status clash =
+      compiler.CompileJsonSchema(any_function + R"(web-function/[a-zA-Z0-9-_]+$"}]})").status();
+  EXPECT_EQ(clash.code(), StatusCode::kUnsatisfiable) << clash.message();
+
+  // Lines of 64 characters and a line feed, which is written in two bytes.
+  const StatusOr<CompiledGrammar> lines = compiler.CompileJsonSchema(
+      R"({"type":"string","minLength":1600,"maxLength":8000,"pattern":
+          "^([A-Za-z0-9/+]{64}\\r?\\n)*[A-Za-z0-9/+]{1,64}={0,2}\\r?\\n$"})");
+  ASSERT_TRUE(lines.ok()) << lines.status().message();
+  GrammarMatcher matcher = *GrammarMatcher::Create(*lines);
+  ASSERT_TRUE(matcher.AcceptString("\"abba"));
+  EXPECT_TRUE(Fill(&matcher).ok());
+  std::string text(64 - 4, 'a');
+  text += "\\n";
+  for (int line = 1; line < 24; ++line) text += std::string(64, 'b') + "\\n";
+  EXPECT_TRUE(matcher.AcceptString(text));
+  EXPECT_TRUE(Fill(&matcher).ok());
+  EXPECT_FALSE(matcher.AcceptString("\""));  // of 1560 characters
+  EXPECT_FALSE(matcher.AcceptString(std::string(36, 'a') + "==\\n\""));
+  EXPECT_TRUE(matcher.AcceptString(std::string(37, 'a') + "==\\n\""));
+  EXPECT_TRUE(matcher.IsCompleted());
+}
+
 TEST(Overrun, AQuestionOfTooManyStates) {
   const TokenizerInfo tokenizer = Letters();
   GrammarCompiler compiler = MakeCompiler(tokenizer, FewStates());
