@@ -217,8 +217,30 @@ TermId TermStore::Character(const CodePointSet& characters, bool json) {
   if (it != characters_.end()) return it->second;
   const TermId id = BuildCharacter(characters, json);
   if (json && characters.ranges().size() >= kManyRanges) NoteOneCharacter(id);
-  characters_.emplace(std::move(key), id);
+  const auto made = characters_.emplace(std::move(key), id).first;
+  classes_.try_emplace(id.value, &made->first);
   return id;
+}
+
+std::string TermStore::ClassKey(TermId id) const {
+  std::lock_guard lock(mutex_);
+  const auto it = classes_.find(id.value);
+  if (it == classes_.end()) return {};
+  const auto bytes = std::as_bytes(std::span(*it->second));
+  return '\0' + std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+std::optional<bool> TermStore::IncludesClass(TermId whole, TermId part) const {
+  const auto w = classes_.find(whole.value), p = classes_.find(part.value);
+  if (w == classes_.end() || p == classes_.end()) return std::nullopt;
+  const std::vector<uint32_t>&all = *w->second, &some = *p->second;
+  if (all[0] != some[0]) return std::nullopt;
+  size_t at = 1;
+  for (size_t i = 1; i < some.size(); i += 2) {
+    while (at < all.size() && all[at + 1] < some[i]) at += 2;
+    if (at == all.size() || all[at] > some[i] || all[at + 1] < some[i + 1]) return false;
+  }
+  return true;
 }
 
 TermId TermStore::HexDigit(uint32_t digit) {

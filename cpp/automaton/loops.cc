@@ -343,6 +343,7 @@ std::optional<TermStore::Exclusion> TermStore::FindExclusion(TermId id) {
 }
 
 bool TermStore::Includes(TermId whole, TermId part) {
+  if (const auto known = IncludesClass(whole, part)) return *known;
   const TermId parts[] = {part, Not(whole)};
   return And(parts) == Nothing();
 }

@@ -516,8 +516,20 @@ TermId TermStore::RawAnd(std::span<const TermId> parts) {
     if (t.kind == TermKind::kNot && std::ranges::binary_search(flat, t.children()[0])) {
       return Nothing();
     }
+    if (t.kind == TermKind::kNot && LeavesNoRounds(t.children()[0], flat)) return Nothing();
   }
   return Intern({.kind = TermKind::kAnd, .children = flat});
+}
+
+// Whether some part is rounds of a class of characters, of which `excluded` has any number.
+bool TermStore::LeavesNoRounds(TermId excluded, std::span<const TermId> parts) const {
+  const Term& e = terms_[excluded.value];
+  if (e.kind != TermKind::kRepeat || e.a != 0 || e.b != kUnbounded) return false;
+  return std::ranges::any_of(parts, [&](TermId part) {
+    const Term& t = terms_[part.value];
+    return t.kind == TermKind::kRepeat &&
+           IncludesClass(e.children()[0], t.children()[0]).value_or(false);
+  });
 }
 
 TermId TermStore::RawNot(TermId part) {
@@ -686,7 +698,7 @@ void TermStore::AddGroup(const std::string& description, const std::vector<ProcI
 
 size_t TermStore::memory_bytes() const {
   return memory_.bytes() + terms_.bytes() + procs_.bytes() + table_.bytes() +
-         characters_.size() * 128 + byte_class_ids_.size() * 96 + multiple_ids_.size() * 48 +
+         characters_.size() * 160 + byte_class_ids_.size() * 96 + multiple_ids_.size() * 48 +
          token_set_bytes_ + lazy_.size() * 56 + raw_.size() * 24 + known_.size() * 8 +
          json_moves_.size() * 28 + json_counts_.size() * 20 + count_length_bytes_ +
          uncounted_.size() * 9 + members_->memory_bytes() + words_->memory_bytes();

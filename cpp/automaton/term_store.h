@@ -17,6 +17,7 @@
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 #include <absl/container/inlined_vector.h>
+#include <absl/container/node_hash_map.h>
 
 #include <algorithm>
 #include <array>
@@ -26,6 +27,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -206,6 +208,9 @@ class TermStore {
   size_t MemberWords(TermId members) const;  // words of `seen` of such a state. Lock.
   // One character of the set, in UTF-8 or in any JSON spelling; remembered per set.
   TermId Character(const CodePointSet& characters, bool json);
+  // An exact description of a class of characters that Character() made, no text that ToString()
+  // gives; empty for other terms. Takes the lock.
+  std::string ClassKey(TermId id) const;
   // One character of a JSON string, in any spelling.
   TermId JsonCharacter(uint32_t code_point);
   // What follows the backslash of another spelling of one of these, then what is after it.
@@ -438,6 +443,8 @@ class TermStore {
   const JsonPlaces::Map& MovesOf(TermId id);
   // How many characters its texts have; see character_counts.cc.
   const JsonPlaces::Counts& CharacterCounts(TermId id);
+  // Of two classes of characters; nullopt where one is none.
+  std::optional<bool> IncludesClass(TermId whole, TermId part) const;
   bool IsOneCharacter(TermId x);
   // That a term is one character, as inside a JSON string, in any spelling.
   void NoteOneCharacter(TermId id);  // IsJsonCharacter, under the lock
@@ -450,6 +457,7 @@ class TermStore {
   void DropContent(TermList* alternatives);
   bool IsContentBefore(TermId id, TermId rest);
   TermId Spread(TermId head, TermId rest);  // the sequence, as a choice where the head is one
+  bool LeavesNoRounds(TermId excluded, std::span<const TermId> parts) const;
   TermId RawNot(TermId part);
   // Itself, or Nothing() when it matches no text. No text of it is shorter than `least`.
   TermId Checked(TermId boolean, uint64_t least = 0);
@@ -527,7 +535,8 @@ class TermStore {
   absl::flat_hash_map<ByteSet, uint32_t> byte_class_ids_;
   absl::flat_hash_map<std::pair<uint64_t, uint32_t>, uint32_t> multiple_ids_;
   absl::flat_hash_map<std::pair<bool, std::vector<TokenId>>, uint32_t> token_set_ids_;
-  absl::flat_hash_map<std::vector<uint32_t>, TermId> characters_;
+  absl::node_hash_map<std::vector<uint32_t>, TermId> characters_;
+  absl::flat_hash_map<uint32_t, const std::vector<uint32_t>*> classes_;  // their keys
   std::array<TermId, 128> json_ascii_{};  // JsonCharacter(), once asked for
   TermId json_any_;                       // any character, once asked for
   // What terms do to the automaton of one such character, see json_content.cc.

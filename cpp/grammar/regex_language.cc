@@ -86,7 +86,14 @@ NodeId CharLanguage::Not(NodeId a) {
 }
 
 NodeId CharLanguage::ThenAll(NodeId a) {
-  return Nullable(a) ? all_ : builder_->Sequence({a, all_});
+  if (Nullable(a)) return all_;
+  const NodeView view = builder_->node(a);
+  if (view.kind != NodeKind::kSequence) return builder_->Sequence({a, all_});
+  // What may be empty at its end says nothing: any text may follow.
+  ScratchVector<NodeId> parts(view.children.begin(), view.children.end());
+  while (Nullable(parts.back())) parts.pop_back();
+  parts.push_back(all_);
+  return builder_->Sequence(parts);
 }
 
 // The value of `root` under `step`, which computes a node's value from others that it asks of

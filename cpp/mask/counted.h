@@ -11,6 +11,7 @@
 #include "automaton/term_store.h"
 #include "base/ids.h"
 #include "mask/bitmap_store.h"
+#include "mask/slice.h"
 #include "mask/trie_walk.h"
 #include "parser/set_table.h"
 #include "vocab/vocab.h"
@@ -32,7 +33,7 @@ class CountedTokens {
   // What is repeated, what follows the loop (Empty() for nothing), and Slice::Tabulate of X.
   struct Loop {
     TermId x, rest;
-    const std::vector<uint32_t>& table;
+    const RoundTable& table;
   };
 
   // `loose`: such a state with X* as its loop. `most`: tokens that need more X's than this are left

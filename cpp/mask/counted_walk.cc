@@ -28,7 +28,7 @@ constexpr size_t kMostAlike = 64;     // places at which a text may be an X's an
 }  // namespace
 
 CountedWalk::CountedWalk(const Vocab& vocab, SetTable* sets, TermId loose, TermId x, TermId rest,
-                         const std::vector<uint32_t>& table, bool any_number, WalkScratch* scratch)
+                         const RoundTable& table, bool any_number, WalkScratch* scratch)
     : terms_(sets->terms()),
       scratch_(*scratch),
       nodes_(vocab.nodes()),

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "mask/rounds_needed.h"
+#include "mask/slice.h"
 #include "mask/trie_walk.h"
 #include "vocab/vocab.h"
 
@@ -42,7 +43,7 @@ class CountedWalk {
 
   // See CountedTokens::Create. `any_number`: see RoundsNeeded.
   CountedWalk(const Vocab& vocab, SetTable* sets, TermId loose, TermId x, TermId rest,
-              const std::vector<uint32_t>& table, bool any_number, WalkScratch* scratch);
+              const RoundTable& table, bool any_number, WalkScratch* scratch);
 
   // Whether leaving the loop for the rest shows before an X has ended.
   bool Fits();

@@ -152,7 +152,7 @@ class MaskCache {
                    std::vector<TokenRun>* refused, uint64_t* reach, uint64_t* completion);
   std::optional<bool> FindOver(TermId state, TermId wider, uint64_t same, size_t most,
                                std::vector<TokenRun>* over, uint64_t* reach, uint64_t* completion);
-  std::shared_ptr<const std::vector<uint32_t>> TableOf(TermId x);
+  std::shared_ptr<const RoundTable> TableOf(TermId x);
   const Level1* FromComplement(TermId state);
   const Level1* FromHead(TermId state);
   const Level1* Joined(const Level1& head, TermId tail);
@@ -210,7 +210,7 @@ class MaskCache {
   absl::flat_hash_map<uint32_t, std::shared_ptr<Slice>> slices_;  // by x; null for none
   std::mutex counted_mutex_;                                      // what follows
   // By X; null for none.
-  absl::flat_hash_map<uint32_t, std::shared_ptr<const std::vector<uint32_t>>> tables_;
+  absl::flat_hash_map<uint32_t, std::shared_ptr<const RoundTable>> tables_;
   // By the state without its bounds, X, and what follows; null for none. Those made last.
   absl::flat_hash_map<std::array<uint32_t, 3>, std::shared_ptr<const CountedTokens>> counted_;
   size_t counted_bytes_ = 0;

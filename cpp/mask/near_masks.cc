@@ -258,13 +258,13 @@ std::optional<bool> MaskCache::FindOver(TermId state, TermId wider, uint64_t sam
 }
 
 // The automaton of X; null where no X is plain.
-std::shared_ptr<const std::vector<uint32_t>> MaskCache::TableOf(TermId x) {
+std::shared_ptr<const RoundTable> MaskCache::TableOf(TermId x) {
   std::lock_guard lock(counted_mutex_);
   auto [it, added] = tables_.try_emplace(x.value);
   if (added) {
     if (auto made = Slice::Tabulate(&terms_, x)) {
-      it->second = std::make_shared<const std::vector<uint32_t>>(*std::move(made));
-      bytes_ += it->second->capacity() * sizeof(uint32_t);
+      it->second = std::make_shared<const RoundTable>(*std::move(made));
+      bytes_ += it->second->capacity() * sizeof(RoundTable::value_type);
     }
   }
   return it->second;

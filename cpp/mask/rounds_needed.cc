@@ -31,8 +31,8 @@ constexpr size_t kMostAlike = 64;       // places inside an X
 
 }  // namespace
 
-RoundsNeeded::RoundsNeeded(TermStore* terms, TermId x, TermId rest,
-                           const std::vector<uint32_t>& table, bool any_number)
+RoundsNeeded::RoundsNeeded(TermStore* terms, TermId x, TermId rest, const RoundTable& table,
+                           bool any_number)
     : terms_(*terms),
       rest_(rest),
       table_(table),

@@ -12,6 +12,7 @@
 
 #include "automaton/term_store.h"
 #include "base/ids.h"
+#include "mask/slice.h"
 
 namespace grammask::internal {
 
@@ -41,8 +42,7 @@ class RoundsNeeded {
   };
 
   // Loops `X* rest` and `(X* & P) rest`. `any_number`: whether that is asked for.
-  RoundsNeeded(TermStore* terms, TermId x, TermId rest, const std::vector<uint32_t>& table,
-               bool any_number);
+  RoundsNeeded(TermStore* terms, TermId x, TermId rest, const RoundTable& table, bool any_number);
 
   // None where that would take a search over many states.
   std::optional<Needed> Find(const LoopPlace& from);
@@ -67,7 +67,7 @@ class RoundsNeeded {
 
   TermStore& terms_;
   const TermId rest_;
-  const std::vector<uint32_t>& table_;
+  const RoundTable& table_;
   const bool any_number_;
   const bool characters_;  // an X is a character as in a JSON string
   absl::flat_hash_map<uint64_t, Needed> known_;

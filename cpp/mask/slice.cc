@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "mask/regions.h"
 
@@ -29,8 +30,7 @@ constexpr size_t kMaxStates = 4096;  // of X's automaton, over which it is no cl
 
 // Whether each text of bytes out of the ranges completes the X whose automaton is in a state. At
 // most three bytes.
-bool IsWhole(const std::vector<uint32_t>& table, uint32_t state,
-             std::span<const ByteRange> ranges) {
+bool IsWhole(const RoundTable& table, uint32_t state, std::span<const ByteRange> ranges) {
   if (ranges.empty()) return state == 0;
   uint32_t last = Slice::kRefused;
   for (int b = ranges[0].lo; b <= ranges[0].hi; ++b) {
@@ -49,8 +49,8 @@ bool IsAsciiWithin(const Alphabet& below, const Alphabet& all) {
 
 }  // namespace
 
-std::optional<std::vector<uint32_t>> Slice::Tabulate(TermStore* terms, TermId x) {
-  std::vector<uint32_t> table;
+std::optional<RoundTable> Slice::Tabulate(TermStore* terms, TermId x) {
+  RoundTable table;
   std::vector<TermId> states = {x};
   absl::flat_hash_map<uint32_t, uint32_t> numbers;  // of states but the first
   for (size_t i = 0; i < states.size(); ++i) {
@@ -70,13 +70,13 @@ std::optional<std::vector<uint32_t>> Slice::Tabulate(TermStore* terms, TermId x)
         if (added) states.push_back(edge.to);
         to = it->second;
       }
-      std::fill_n(&table[i * 256 + edge.lo], edge.hi - edge.lo + 1, to);
+      std::fill_n(&table[i * 256 + edge.lo], edge.hi - edge.lo + 1, static_cast<uint16_t>(to));
     }
   }
   return table;
 }
 
-Alphabet Slice::Characters(const std::vector<uint32_t>& table) {
+Alphabet Slice::Characters(const RoundTable& table) {
   Alphabet characters;
   for (uint8_t b = 0; b < 0x80; ++b) {
     if (table[b] == 0) characters.Add(b);
@@ -91,15 +91,14 @@ Alphabet Slice::Characters(const std::vector<uint32_t>& table) {
   return characters;
 }
 
-Slice::Slice(const Vocab& vocab, const std::vector<uint32_t>& table)
+Slice::Slice(const Vocab& vocab, RoundTable table)
     : vocab_(vocab),
-      table_(table),
+      table_(std::move(table)),
       words_((static_cast<size_t>(vocab.size()) + 31) / 32),
-      single_(Characters(table)) {}
+      single_(Characters(table_)) {}
 
-std::unique_ptr<Slice> Slice::Create(const Vocab& vocab, const std::vector<uint32_t>& table,
-                                     Slice* utf8) {
-  std::unique_ptr<Slice> slice(new Slice(vocab, table));
+std::unique_ptr<Slice> Slice::Create(const Vocab& vocab, RoundTable table, Slice* utf8) {
+  std::unique_ptr<Slice> slice(new Slice(vocab, std::move(table)));
   slice->Walk(utf8);
   for (uint32_t i = 1; i < slice->others_.node_count(); i = slice->others_.nodes[i].end) {
     slice->root_children_[slice->others_.nodes[i].byte] = i;
@@ -150,7 +149,7 @@ void Slice::Walk(const Slice* utf8) {
     AppendRun(from, to, &other_runs_);
     others_.tokens.insert(others_.tokens.end(), tokens.begin() + from, tokens.begin() + to);
   };
-  const uint32_t* const targets = table_.data();
+  const uint16_t* const targets = table_.data();
   const Alphabet single = single_;
   const auto node_count = static_cast<uint32_t>(vocab_.node_count());
   uint32_t longest = 0;
@@ -224,7 +223,7 @@ void Slice::Count() {
   const TrieNode* const nodes = vocab_.nodes().data();
   const TrieAlphabets& alphabets = vocab_.alphabets();
   const uint16_t* const lengths = alphabets.lengths().data();
-  const uint32_t* const targets = table_.data();
+  const uint16_t* const targets = table_.data();
   const Alphabet single = single_;
   counts_.resize(vocab_.trie_tokens().size());
   uint16_t* const counts = counts_.data();
@@ -298,7 +297,7 @@ const uint32_t* Slice::Make(size_t n) {
 
 size_t Slice::memory_bytes() const {
   std::lock_guard lock(mutex_);
-  size_t bytes = sizeof(Slice) + table_.capacity() * 4 + counts_.capacity() * 2 +
+  size_t bytes = sizeof(Slice) + table_.capacity() * 2 + counts_.capacity() * 2 +
                  long_.capacity() * 4 + others_.memory_bytes() +
                  other_runs_.capacity() * sizeof(TokenRun) +
                  bitmaps_.capacity() * sizeof(bitmaps_[0]);

@@ -17,24 +17,27 @@
 
 namespace grammask::internal {
 
+// The automaton of a term X, 256 targets a state: state 0 reads a new X, and is where a whole X
+// leads.
+using RoundTable = std::vector<uint16_t>;
+
 // For a term X whose texts are not prefixes of one another (one character of a class, in UTF-8 or
 // in JSON spellings): the tokens that are X repeated some whole number of times, by that number,
 // and a trie of all the other tokens. A state that loops on X takes the first with an OR and walks
 // only the second. Immutable but for bitmaps made on first need; thread-safe.
 class Slice {
  public:
-  static constexpr uint32_t kRefused = UINT32_MAX;  // in a table: no text of X goes on so
-  // X's automaton, 256 targets a state: state 0 reads a new X, and is where a whole X leads; then
-  // come the others in the order in which a search by bytes meets them, so that equal automata give
-  // equal tables. Null when some text of X begins another, or X is no regular class-like term.
-  static std::optional<std::vector<uint32_t>> Tabulate(TermStore* terms, TermId x);
+  static constexpr uint32_t kRefused = UINT16_MAX;  // in a table: no text of X goes on so
+  // X's automaton. The states come in the order in which a search by bytes meets them, so that
+  // equal automata give equal tables. Null when some text of X begins another, or X is no regular
+  // class-like term.
+  static std::optional<RoundTable> Tabulate(TermStore* terms, TermId x);
   // Of what Tabulate gave: the characters that are an X each; those beyond ASCII by their first
   // byte, where all that begin so are.
-  static Alphabet Characters(const std::vector<uint32_t>& table);
+  static Alphabet Characters(const RoundTable& table);
   // The slice of what Tabulate gave. `vocab` outlives it. `utf8`: a slice of which each X is of
   // whole characters of UTF-8, such as that of JSON strings, or null; with one it takes less time.
-  static std::unique_ptr<Slice> Create(const Vocab& vocab, const std::vector<uint32_t>& table,
-                                       Slice* utf8 = nullptr);
+  static std::unique_ptr<Slice> Create(const Vocab& vocab, RoundTable table, Slice* utf8 = nullptr);
   ~Slice();
 
   // The tokens of 1..`most` X, as a bitmap of ceil(V/32) words. The first call with fewer than
@@ -47,7 +50,7 @@ class Slice {
   size_t memory_bytes() const;
 
  private:
-  Slice(const Vocab& vocab, const std::vector<uint32_t>& table);
+  Slice(const Vocab& vocab, RoundTable table);
   void Walk(const Slice* utf8);
   void Count();
   const uint32_t* Make(size_t n);
@@ -55,7 +58,7 @@ class Slice {
   static constexpr size_t kLong = 16;
 
   const Vocab& vocab_;
-  std::vector<uint32_t> table_;  // empty once the tokens are counted
+  RoundTable table_;  // empty once the tokens are counted
   const size_t words_;
   Alphabet single_;  // Characters()
   int longest_ = 0;

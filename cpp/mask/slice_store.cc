@@ -21,12 +21,12 @@ constexpr size_t kMostEntries = 1024;
 constexpr size_t kMostParts = size_t{1} << 15;  // of a term that may be a class of characters
 
 // A table in few bytes: for each byte at which the target changes, the byte and the target.
-std::string TableKey(const std::vector<uint32_t>& table) {
+std::string TableKey(const RoundTable& table) {
   std::string key;
   for (size_t i = 0; i < table.size(); ++i) {
     if (i % 256 != 0 && table[i] == table[i - 1]) continue;
-    char part[5] = {static_cast<char>(i % 256)};
-    std::memcpy(part + 1, &table[i], 4);
+    char part[3] = {static_cast<char>(i % 256)};
+    std::memcpy(part + 1, &table[i], 2);
     key.append(part, sizeof(part));
   }
   return key;
@@ -57,8 +57,11 @@ std::shared_ptr<Slice> SliceStore::Found(const std::string& automaton) {
 
 // Slices are made outside of the lock: where two threads make the same one, the first is kept.
 std::shared_ptr<Slice> SliceStore::Get(const Vocab& vocab, TermStore* terms, TermId x) {
-  if (IsLarge(*terms, x)) return nullptr;
-  const std::string text = terms->ToString(x);
+  std::string text = terms->ClassKey(x);
+  if (text.empty()) {
+    if (IsLarge(*terms, x)) return nullptr;
+    text = terms->ToString(x);
+  }
   {
     std::lock_guard lock(mutex_);
     const auto known = automata_.find(text);
@@ -67,7 +70,7 @@ std::shared_ptr<Slice> SliceStore::Get(const Vocab& vocab, TermStore* terms, Ter
       if (auto slice = Found(known->second)) return slice;
     }
   }
-  const auto table = Slice::Tabulate(terms, x);
+  auto table = Slice::Tabulate(terms, x);
   const std::string automaton = table.has_value() ? TableKey(*table) : std::string();
   {
     std::lock_guard lock(mutex_);
@@ -81,7 +84,7 @@ std::shared_ptr<Slice> SliceStore::Get(const Vocab& vocab, TermStore* terms, Ter
     std::lock_guard lock(mutex_);
     utf8 = stays_;
   }
-  std::shared_ptr<Slice> made = Slice::Create(vocab, *table, utf8.get());
+  std::shared_ptr<Slice> made = Slice::Create(vocab, *std::move(table), utf8.get());
   std::lock_guard lock(mutex_);
   if (auto slice = Found(automaton)) return slice;
   slices_[automaton] = {made, ++calls_};

@@ -216,5 +216,59 @@ TEST(Characters, EqualSetsAreOneTerm) {
   EXPECT_NE(s.Character(split, false), s.Character(split, true));
 }
 
+// Rounds of a class that are no rounds of another: none where the class lies within the other one,
+// which takes no search.
+TEST(Characters, RoundsOfAClassWithinAnother) {
+  Limits limits;
+  limits.max_mask_states = 1;
+  TermStore s(limits, 16);
+  std::mt19937 random(5);
+  auto set = [&] {
+    std::vector<CodePointRange> ranges;
+    for (uint32_t i = 0, n = 1 + random() % 3; i < n; ++i) {
+      const uint32_t lo = 'a' + random() % 8;
+      ranges.push_back({lo, lo + random() % 4});
+      if (random() % 4 == 0) ranges.push_back({0xD7FD, 0xE000 + random() % 3});
+    }
+    return CodePointSet(ranges);
+  };
+  int within = 0;
+  for (int round = 0; round < 500; ++round) {
+    const CodePointSet some = set(), all = round % 2 == 0 ? set() : set().Union(some);
+    const bool json = round % 3 != 0;
+    const TermId rounds = s.Repeat(s.Character(some, json), round % 4, kUnbounded);
+    const TermId excluded = s.Repeat(s.Character(all, json), 0, kUnbounded);
+    const TermId parts[] = {rounds, s.Not(excluded)};
+    const bool is_within = some.Minus(all).empty();
+    if (is_within) {
+      EXPECT_EQ(s.And(parts), TermStore::Nothing());
+      EXPECT_FALSE(s.overrun());
+    } else {
+      TermStore other({}, 16);  // with searches
+      const TermId not_within[] = {
+          other.Repeat(other.Character(some, json), round % 4, kUnbounded),
+          other.Not(other.Repeat(other.Character(all, json), 0, kUnbounded))};
+      EXPECT_NE(other.And(not_within), TermStore::Nothing());
+    }
+    within += is_within;
+  }
+  EXPECT_GT(within, 200);
+  EXPECT_LT(within, 480);
+}
+
+TEST(Characters, KeysOfClasses) {
+  TermStore s({}, 16);
+  const CodePointSet a{{'a', 'z'}}, b{{'a', 'y'}};
+  const std::string key = s.ClassKey(s.Character(a, true));
+  EXPECT_FALSE(key.empty());
+  EXPECT_NE(key, s.ClassKey(s.Character(b, true)));
+  EXPECT_NE(key, s.ClassKey(s.Character(a, false)));
+  EXPECT_EQ(key, s.ClassKey(s.Character(a, true)));
+  TermStore other({}, 16);
+  other.Character(b, true);
+  EXPECT_EQ(key, other.ClassKey(other.Character(a, true)));
+  EXPECT_EQ(s.ClassKey(s.Repeat(s.Character(a, true), 0, 3)), "");
+}
+
 }  // namespace
 }  // namespace grammask::internal

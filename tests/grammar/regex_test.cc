@@ -173,6 +173,18 @@ TEST(RegexTest, SearchesForWhatMayBeEmpty) {
          {"[a-z]*|^1(?!2)", "S", {"", "12"}, {"\xFF"}}});
 }
 
+// What may be empty at the end of a lookahead says nothing.
+TEST(RegexTest, LookaheadsThatEndInWhatMayBeEmpty) {
+  for (const char* end : {".*", "[a-z]*", "(x|y)?", "[0-9]*.*"}) {
+    const std::string pattern = std::string("^(?!aws:") + end + ")[a-z:]*$";
+    StatusOr<Grammar> grammar = Compile(pattern.c_str(), "S");
+    ASSERT_TRUE(grammar.ok()) << pattern;
+    EXPECT_EQ(grammar->ToString(), Compile("^(?!aws:)[a-z:]*$", "S")->ToString()) << pattern;
+  }
+  Check({{"^(?!aws:.*)[a-z:]*$", "S", {"", "aws", "awsx:", "b"}, {"aws:", "aws:b"}},
+         {"^(?=ab?c*)[a-z]*$", "S", {"a", "abc", "ax"}, {"", "b"}}});
+}
+
 TEST(RegexTest, WholePatternFromGrammarFromRegex) {
   StatusOr<Grammar> grammar = GrammarFromRegex("a+");
   ASSERT_TRUE(grammar.ok());

@@ -385,6 +385,11 @@ TEST(StringsTest, CommonSetsHaveNoIntersection) {
            {"^(aa|b[ab]*|7)$", 0, 10, false},
            {"^a", 0, 10, false},
            {"[a-z]+$", 0, 10, true},
+           {"[a-f0-9]{8}", 8, 8, false},
+           {"[a-f0-9]{8}", 0, 8, false},
+           {"(ab|[a-z]{4}|x+y)", 1, 2, false},
+           {"([0-9]{2}(:|-)){3}([0-9][0-9])", 0, 11, false},
+           {"([0-9]{2}(:|-)){3}([0-9][0-9])", 0, 12, true},
            {"^[a-z]+(-[a-z]+)*$", 0, 20, true},
        }) {
     StringSet set;

@@ -30,6 +30,9 @@ namespace {
 // Of lists of values, so many pairs are compared.
 constexpr size_t kFewPairs = 64;
 
+// How deep in a pattern its shortest texts are looked for.
+constexpr int kDeepest = 12;
+
 // So few values are sought one by one in another list.
 constexpr size_t kSoughtOneByOne = 4;
 
@@ -374,6 +377,11 @@ class BodyWriter {
       parts_ = {b_.Nothing()};
       return;
     }
+    for (size_t i = 0; i < positive_; ++i) {
+      const Lengths l = lengths_.Of(parts_[i]);
+      if (l.min != common.max || l.fixed()) continue;
+      if (auto shortest = Shortest(parts_[i], kDeepest)) parts_[i] = *shortest;
+    }
     if (min_ > 0 || max_ != kUnbounded) DropOutOfReach(common);
     for (size_t i = 0; i < positive_ && (min_ > 0 || max_ != kUnbounded); ++i) {
       Lengths l = lengths_.Of(parts_[i]);
@@ -390,6 +398,29 @@ class BodyWriter {
     }
     // A complement holds texts that are no JSON string at all; this part keeps them out.
     parts_.push_back(b_.Repeat(any_, min_, max_));
+  }
+
+  // The texts of `node` with the fewest characters: of a search for [0-9a-f]{8} in a string of at
+  // most eight that is [0-9a-f]{8} itself.
+  std::optional<NodeId> Shortest(NodeId node, int depth) {
+    const Lengths whole = lengths_.Of(node);
+    if (whole.fixed()) return node;
+    const NodeView view = b_.node(node);
+    const bool known = view.kind == NodeKind::kSequence || view.kind == NodeKind::kChoice ||
+                       view.kind == NodeKind::kRepeat;
+    if (!known || depth == 0) return std::nullopt;
+    const int64_t rounds = view.min;
+    const NodeKind kind = view.kind;
+    absl::InlinedVector<NodeId, 8> children;
+    for (NodeId child :
+         absl::InlinedVector<NodeId, 8>(view.children.begin(), view.children.end())) {
+      if (kind == NodeKind::kChoice && lengths_.Of(child).min > whole.min) continue;
+      const std::optional<NodeId> shortest = Shortest(child, depth - 1);
+      if (!shortest) return std::nullopt;
+      children.push_back(*shortest);
+    }
+    if (kind == NodeKind::kRepeat) return b_.Repeat(children[0], rounds, rounds);
+    return kind == NodeKind::kChoice ? b_.Choice(children) : b_.Sequence(children);
   }
 
   // `node` restricted to min_..max_ characters without an intersection, where that is easy.
