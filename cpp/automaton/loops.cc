@@ -354,6 +354,7 @@ std::optional<TermStore::Loop> TermStore::LoopOf(TermId id, uint32_t first_bytes
   if (depth > kMaxLoopDepth) return std::nullopt;
   switch (t.kind) {
     case TermKind::kRepeat:
+      if (t.b == 1) return LoopOf(t.children()[0], first_bytes, depth + 1);  // with no text as well
       if (t.b != kUnbounded) return std::nullopt;
       return Loop{t.children()[0], id, false};
     case TermKind::kSequence: {

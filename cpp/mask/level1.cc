@@ -181,9 +181,10 @@ bool MaskCache::TakeSlice(TermId state, Draft* draft) {
   const Term& t = terms_.term(state);
   const bool sequence = t.kind == TermKind::kSequence;
   const Term& head = sequence ? terms_.term(t.children()[0]) : t;
-  if (head.kind == TermKind::kRepeat && head.b != kUnbounded) {
-    Slice* slice = SliceFor(head.children()[0]);
-    if (slice == nullptr) return false;
+  Slice* slice = nullptr;
+  const bool bounded = head.kind == TermKind::kRepeat && head.b != kUnbounded;
+  if (bounded) slice = SliceFor(head.children()[0]);
+  if (slice != nullptr) {
     if (head.b < slice->longest()) {
       // Tokens of more X than are left must be refused: nothing after the loop may read an X, and
       // the procedure may not end there.
@@ -202,9 +203,10 @@ bool MaskCache::TakeSlice(TermId state, Draft* draft) {
     draft->reach = draft->completion = UINT64_MAX;
     return true;
   }
+  if (bounded && head.b > 1) return false;
   const auto loop = terms_.FindLoop(state, kWideLoop);
   if (!loop.has_value()) return false;
-  Slice* slice = SliceFor(loop->x);
+  slice = SliceFor(loop->x);
   if (slice == nullptr) return false;
   draft->slice = slice->UpTo(UINT64_MAX);
   if (loop->excluding || !FromSearch(state, loop->part, *slice, draft)) {

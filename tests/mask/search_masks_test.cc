@@ -59,6 +59,9 @@ constexpr Make kSearches[] = {
     },
     [](Maker m) { return m.With(m.b.Repeat(m.Of({{'a', 'b'}}), 5, 5)); },
     [](Maker m) { return WithWords(m); },
+    // Or nothing at all: ^$|ab$
+    [](Maker m) { return m.b.Optional(m.b.Sequence({m.Any(), m.Text("ab")})); },
+    [](Maker m) { return m.b.Optional(m.With("ab")); },
 };
 
 constexpr Make kRests[] = {
@@ -139,6 +142,21 @@ TEST(SearchMasks, TheLoopIsTheSearch) {
   ASSERT_NE(slice_after("x"), nullptr) << "the vocabulary has too many other tokens for a slice";
   for (const char* text : {"-", "-a", "-a1", "-a1bb1"})
     EXPECT_EQ(slice_after(text), slice_after("x"));
+}
+
+// A text in which something is found, or none at all.
+TEST(SearchMasks, OrNothing) {
+  const auto vocab = MakeVocab(Tokens());
+  MaskWorld world(vocab);
+  const SetId start = world.Start([&](GrammarBuilder& b) {
+    Maker m{b, true};
+    const RuleId item = b.AddRule("item");
+    const NodeId found = b.Optional(b.Sequence({m.Any(), m.Text("12-")}));
+    b.SetBody(item, b.Sequence({found, b.Bytes("\"")}));
+    return b.Sequence({b.Rule(item), b.Bytes("]")});
+  });
+  const Level1& mask = world.masks().OfState(world.sets().Body(start).items.back().term);
+  EXPECT_NE(mask.slice, nullptr);
 }
 
 }  // namespace
