@@ -57,6 +57,7 @@ constexpr size_t kDetour = 2;
 
 // One that has seen as many asks what its states want by their counts.
 constexpr size_t kLongSearch = 256;
+constexpr int kLevels = 32;  // of terms inside of terms whose bounds it may leave out
 
 }  // namespace
 
@@ -112,7 +113,7 @@ class EmptinessSearch {
         }
       }
       visit.closed = true;
-      ++closed_;
+      if (++closed_ == kLongSearch && IsEmptyWithoutBounds(start)) break;
       if (rest.has_value()) {
         Settle(top.id, top.cost + *rest);
         Learn(top.cost + *rest);
@@ -159,6 +160,13 @@ class EmptinessSearch {
     bool closed = false;
     bool asked = false;  // AskWithoutCounts
   };
+
+  // Whether nothing is left even where loops inside of the parts may go on.
+  bool IsEmptyWithoutBounds(TermId start) {
+    if (s_.terms_[start.value].kind != TermKind::kAnd) return false;
+    int64_t bound = kUnbounded;
+    return s_.WithoutBounds(start, 2, true, kLevels, &bound) == TermStore::Nothing();
+  }
 
   // The sum of the parts' own shortest texts.
   uint64_t Wanting(TermId id) const {

@@ -121,14 +121,15 @@ std::optional<TermStore::Loosened> TermStore::Loosen(TermId id) {
 }
 
 // `bound`: lowered to the bytes that the bounds left out, of `least` bytes and more, allow at
-// least. `rest`: what follows the beginning of a sequence, too.
-TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int depth, int64_t* bound) {
+// least. `rest`: what follows the beginning of a sequence, too. `levels`: of terms inside of terms
+// that are looked at.
+TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int levels, int64_t* bound) {
   const Term& t = terms_[id.value];
-  if (depth > kMaxLoopDepth || t.children().size() > kMaxLoosened) return id;
+  if (levels < 0 || t.children().size() > kMaxLoosened) return id;
   switch (t.kind) {
     case TermKind::kRepeat: {
       if (!t.regular) return id;
-      const TermId body = WithoutBounds(t.children()[0], least, true, depth + 1, bound);
+      const TermId body = WithoutBounds(t.children()[0], least, true, levels - 1, bound);
       // Each round takes some bytes, but for those that may take none and need not be.
       const auto round = static_cast<int64_t>(std::max<uint64_t>(terms_[body.value].min_length, 1));
       int64_t most = t.b;
@@ -139,12 +140,12 @@ TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int depth, 
       return body == t.children()[0] && most == t.b ? id : Repeat(body, t.a, most);
     }
     case TermKind::kSequence: {
-      const TermId first = WithoutBounds(t.children()[0], least, rest, depth + 1, bound);
+      const TermId first = WithoutBounds(t.children()[0], least, rest, levels - 1, bound);
       // Loops one after another begin a state together: `\s+(\S+\s+){0,8}\S+`.
       const Term& head = terms_[t.children()[0].value];
       const bool on = rest || (head.kind == TermKind::kRepeat && head.b > 1 && head.regular);
       const TermId second =
-          on ? WithoutBounds(t.children()[1], least, rest, depth + 1, bound) : t.children()[1];
+          on ? WithoutBounds(t.children()[1], least, rest, levels - 1, bound) : t.children()[1];
       return first == t.children()[0] && second == t.children()[1] ? id : Sequence(first, second);
     }
     case TermKind::kChoice:
@@ -153,7 +154,7 @@ TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int depth, 
       bool changed = false;
       for (TermId c : t.children()) {
         parts.push_back(
-            WithoutBounds(c, least, rest || t.kind == TermKind::kAnd, depth + 1, bound));
+            WithoutBounds(c, least, rest || t.kind == TermKind::kAnd, levels - 1, bound));
         changed |= parts.back() != c;
       }
       if (!changed) return id;
@@ -167,7 +168,7 @@ TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int depth, 
 std::optional<TermStore::Loosened> TermStore::LoosenAll(TermId id, int64_t least) {
   std::lock_guard lock(mutex_);
   int64_t bound = kUnbounded;
-  const TermId loose = WithoutBounds(id, least, false, 0, &bound);
+  const TermId loose = WithoutBounds(id, least, false, kMaxLoopDepth, &bound);
   if (loose == id) return std::nullopt;
   return Loosened{loose, bound};
 }
@@ -202,7 +203,7 @@ TermStore::LooseHead TermStore::LoosenHead(TermId id, int64_t least) {
     if (without.state == first) without.more = 0;
     head = without;
   }
-  head.state = WithoutBounds(head.state, least, true, 0, &head.bound);
+  head.state = WithoutBounds(head.state, least, true, kMaxLoopDepth, &head.bound);
   return head;
 }
 

@@ -512,7 +512,7 @@ class TermStore {
   std::optional<TermId> WithoutNots(TermId id, bool endless);
   TermId WithoutLeast(TermId id, LooseHead* head);
   TermId WithRepeat(TermId id, const Term& counted, int64_t min);
-  TermId WithoutBounds(TermId id, int64_t least, bool rest, int depth, int64_t* bound);
+  TermId WithoutBounds(TermId id, int64_t least, bool rest, int levels, int64_t* bound);
   bool Includes(TermId whole, TermId part);
   bool AddTexts(TermId id, std::vector<std::string>* texts) const;
   // The text of a JSON string that `id` begins with, where its first character is ASCII.

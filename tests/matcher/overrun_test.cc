@@ -93,6 +93,16 @@ TEST(BoundedPatternsTest, AreDecidedWithoutTheirCounts) {
       compiler.CompileJsonSchema(any_function + R"(web-function/[a-zA-Z0-9-_]+$"}]})").status();
   EXPECT_EQ(clash.code(), StatusCode::kUnsatisfiable) << clash.message();
 
+  // The bound is inside of a part, four conditions deep.
+  GrammarCompiler usual = *GrammarCompiler::Create(Letters(), {});
+  const StatusOr<CompiledGrammar> conditions = usual.CompileJsonSchema(
+      R"({"type":"string","pattern":"^arn:(?=[^:]+:fsx:[^:]+:\\d{12}:)((|(?=[a-z0-9-.]{1,63})(?!\\d{1,3}(\\.\\d{1,3}){3})(?![^:]*-{2})(?![^:]*-\\.)(?![^:]*\\.-)[a-z0-9].*(?<!-)):){4}(?!/).{0,1024}$"})");
+  ASSERT_TRUE(conditions.ok()) << conditions.status().message();
+  GrammarMatcher arn = *GrammarMatcher::Create(*conditions);
+  ASSERT_TRUE(arn.AcceptString("\"arn:a"));
+  EXPECT_TRUE(Fill(&arn).ok());
+  EXPECT_TRUE(arn.AcceptString("ws:fsx:us-east-1:123456789012:file-system/fs-0\""));
+
   // Lines of 64 characters and a line feed, which is written in two bytes.
   const StatusOr<CompiledGrammar> lines = compiler.CompileJsonSchema(
       R"({"type":"string","minLength":1600,"maxLength":8000,"pattern":
