@@ -223,12 +223,13 @@ TEST(Characters, RoundsOfAClassWithinAnother) {
   limits.max_mask_states = 1;
   TermStore s(limits, 16);
   std::mt19937 random(5);
+  auto below = [&](uint32_t n) { return static_cast<uint32_t>(random() % n); };
   auto set = [&] {
     std::vector<CodePointRange> ranges;
-    for (uint32_t i = 0, n = 1 + random() % 3; i < n; ++i) {
-      const uint32_t lo = 'a' + random() % 8;
-      ranges.push_back({lo, lo + random() % 4});
-      if (random() % 4 == 0) ranges.push_back({0xD7FD, 0xE000 + random() % 3});
+    for (uint32_t i = 0, n = 1 + below(3); i < n; ++i) {
+      const uint32_t lo = 'a' + below(8);
+      ranges.push_back({lo, lo + below(4)});
+      if (below(4) == 0) ranges.push_back({0xD7FD, 0xE000 + below(3)});
     }
     return CodePointSet(ranges);
   };
