@@ -55,8 +55,11 @@ constexpr uint64_t kLongestWitness = 16;  // bytes
 constexpr size_t kPlainStates = 12;
 constexpr size_t kDetour = 2;
 
-// One that has seen as many asks what its states want by their counts.
+// One that has seen as many asks what its states want by their counts; and, once, whether there is
+// anything without bounds. That may take as long again: while a grammar is built, and states are
+// many, it comes later.
 constexpr size_t kLongSearch = 256;
+constexpr size_t kVeryLongSearch = 4096;
 constexpr int kLevels = 32;  // of terms inside of terms whose bounds it may leave out
 
 }  // namespace
@@ -76,6 +79,7 @@ class EmptinessSearch {
   // The length of the shortest text of `start`, a kAnd or kNot; nullopt when it matches nothing.
   std::optional<uint64_t> Run(TermId start) {
     const bool whole_budget = s_.search_left_ == s_.SearchBudget();
+    const size_t very_long = s_.building_ ? kVeryLongSearch : kLongSearch;
     floor_ = s_.terms_[start.value].min_length;
     seen_.emplace(start.value, Visit{0, start});
     open_.push({floor_, Wanting(start), 0, start, kMade});
@@ -113,7 +117,7 @@ class EmptinessSearch {
         }
       }
       visit.closed = true;
-      if (++closed_ == kLongSearch && IsEmptyWithoutBounds(start)) break;
+      if (++closed_ == very_long && IsEmptyWithoutBounds(start)) break;
       if (rest.has_value()) {
         Settle(top.id, top.cost + *rest);
         Learn(top.cost + *rest);
