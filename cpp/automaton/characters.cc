@@ -79,11 +79,12 @@ TermId TermStore::Utf8Term(const CodePointSet& characters) {
                                  {0x80, 0x7FF, LeadOf2},
                                  {0x800, 0xFFFF, LeadOf3},
                                  {0x10000, kMaxCodePoint, LeadOf4}};
-  std::vector<TermId> alternatives;
-  std::vector<NumberRange> within;
+  absl::InlinedVector<TermId, 4> alternatives;
+  absl::InlinedVector<NumberRange, 16> within;
   int bytes = 0;
   for (const Length& length : kLengths) {
     ++bytes;
+    if (characters.empty() || characters.ranges().back().hi < length.first) break;
     within.clear();
     for (CodePointRange r : characters.ranges()) {
       if (r.hi < length.first || r.lo > length.last) continue;
