@@ -162,13 +162,15 @@ std::optional<TermId> TermStore::CheckedByCount(TermId id, bool make) {
     }
   }
   if (table == nullptr) {
-    if (!make || count_length_bytes_ > kMostBytes ||
-        !uncounted_.insert({x.value, rest.value}).second)
-      return std::nullopt;
+    const std::pair key(x.value, rest.value);
+    if (!make || count_length_bytes_ > kMostBytes || uncounted_.contains(key)) return std::nullopt;
     size_t pairs = 0;
     auto made = CountLengths::Create(this, x, rest, &pairs);
     search_left_ -= std::min(search_left_, pairs);
-    if (made == nullptr) return std::nullopt;
+    if (made == nullptr) {
+      uncounted_.insert(key);
+      return std::nullopt;
+    }
     state = made->Find(rest);
     table = made.get();
     count_length_bytes_ += table->memory_bytes();

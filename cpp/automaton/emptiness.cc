@@ -105,7 +105,7 @@ class EmptinessSearch {
       if (!rest.has_value() && !visit.asked && closed_ > kPlainStates + kDetour * top.cost) {
         visit.asked = true;
         if (s_.CountsClash(top.id)) {
-          s_.known_[top.id.value] = kEmptyLanguage;
+          s_.MatchesNothing(top.id);
           continue;
         }
         s_.AskWithoutCounts(top.id);
@@ -427,8 +427,7 @@ std::optional<TermId> TermStore::CheckedWithoutBounds(TermId id) {
   const uint64_t length = terms_[loose.value].min_length;
   if (known == kMatches && length <= static_cast<uint64_t>(bound)) return Vouched(id, length);
   if (CountsClash(id)) {
-    known_[id.value] = kEmptyLanguage;
-    return Nothing();
+    return MatchesNothing(id);
   }
   AtLeast(id, length);
   return std::nullopt;

@@ -445,9 +445,8 @@ class TermStore {
   const JsonPlaces::Counts& CharacterCounts(TermId id);
   // Of two classes of characters; nullopt where one is none.
   std::optional<bool> IncludesClass(TermId whole, TermId part) const;
-  bool IsOneCharacter(TermId x);
-  // That a term is one character, as inside a JSON string, in any spelling.
-  void NoteOneCharacter(TermId id);  // IsJsonCharacter, under the lock
+  bool IsOneCharacter(TermId x);     // IsJsonCharacter, under the lock
+  void NoteOneCharacter(TermId id);  // notes that it is one, which then is not found out
   uint32_t FewestCharactersFrom(uint8_t place, TermId id, TermId rest, int depth);
   // Whether parts of the kAnd want different numbers of characters, so that it matches no text.
   bool CountsClash(TermId boolean);
@@ -567,7 +566,7 @@ class TermStore {
   // emptiness.cc.
   absl::flat_hash_map<uint32_t, const Expansion*> raw_;
   absl::flat_hash_map<uint32_t, uint8_t> known_;
-  // By X; and those of an X and a state for which none was made.
+  // By X; and the pairs of an X and a state for which none could be made.
   absl::flat_hash_map<uint32_t, std::vector<std::unique_ptr<CountLengths>>> count_lengths_;
   absl::flat_hash_set<std::pair<uint32_t, uint32_t>> uncounted_;
   size_t count_length_bytes_ = 0;
