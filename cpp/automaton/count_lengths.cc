@@ -158,7 +158,11 @@ std::optional<TermId> TermStore::CheckedByCount(TermId id, bool make) {
   std::optional<uint32_t> state;
   if (tables != count_lengths_.end()) {
     for (const auto& known : tables->second) {
-      if (!state.has_value() && (state = known->Find(rest))) table = known.get();
+      state = known->Find(rest);
+      if (state.has_value()) {
+        table = known.get();
+        break;
+      }
     }
   }
   if (table == nullptr) {
