@@ -7,14 +7,14 @@
 // Where items return to does not matter, so of many items each state is looked at once.
 //
 // Cost: linear in the edges; of up to four states they are gone through side by side, of more they
-// are laid over one another (base/byte_overlay.h). Tests: tests/parser/set_table_test.cc.
+// what moves at each byte is summed up. Tests: tests/parser/set_table_test.cc.
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/inlined_vector.h>
-#include <absl/types/span.h>
 
 #include <algorithm>
+#include <bitset>
 
-#include "base/byte_overlay.h"
+#include "base/mix.h"
 #include "parser/set_table.h"
 
 namespace grammask::internal {
@@ -56,6 +56,25 @@ class Numbering {
  private:
   absl::InlinedVector<Key, 32> keys_;
   absl::flat_hash_map<Key, size_t> by_hash_;
+};
+
+// The same for sums of random numbers, at most 256 of them.
+class SumNumbering {
+ public:
+  size_t Of(unsigned __int128 sum) {
+    size_t at = static_cast<size_t>(sum) % kSlots;
+    for (; slots_[at] != 0; at = (at + 1) % kSlots) {
+      if (sums_[slots_[at] - 1u] == sum) return slots_[at];
+    }
+    sums_[used_] = sum;
+    return slots_[at] = static_cast<uint16_t>(++used_);
+  }
+
+ private:
+  static constexpr size_t kSlots = 512;
+  uint16_t slots_[kSlots] = {};  // numbers
+  unsigned __int128 sums_[256];  // by number - 1
+  size_t used_ = 0;
 };
 
 }  // namespace
@@ -123,17 +142,38 @@ const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
     ClassesOfFew(states, add);
     return InternClasses(runs);
   }
-  ByteOverlay<uint64_t> overlay;
+  const std::span<const TermId> key(states.data(), states.size());
+  if (const auto it = classes_of_.find(BytesOf(key)); it != classes_of_.end()) return it->second;
+  // What moves at a byte is told by the sum of all moves there, added where an edge begins and
+  // taken away where it ends: of numbers of 128 bits, others in each process, that sum up to the
+  // same, or to nothing, by no chance that matters.
+  unsigned __int128 changes[257] = {};
+  std::bitset<257> marks;
+  const uint64_t seed = MixSeed();
   for (uint32_t i = 0; i < states.size(); ++i) {
     for (const ByteEdge& e : terms_.ExpandLocked(states[i]).bytes) {
-      overlay.Add(e.lo, e.hi, uint64_t{i} << 32 | e.to.value);
+      const uint64_t low = Mix(seed, uint64_t{i} << 32 | e.to.value);
+      const auto move = static_cast<unsigned __int128>(Mix(low, ~seed)) << 64 | low;
+      changes[e.lo] += move;
+      changes[e.hi + 1] -= move;
+      marks.set(e.lo);
+      marks.set(e.hi + 1u);
     }
   }
-  Numbering<absl::Span<const uint64_t>> classes;  // by their moves
-  overlay.ForEach([&](uint8_t lo, uint8_t hi, std::span<const uint64_t> moves) {
-    add(lo, hi, classes.Of(moves));
-  });
-  return InternClasses(runs);
+  SumNumbering classes;
+  unsigned __int128 sum = 0;
+  int begun = 0;
+  size_t number = 0;  // of the bytes from there; 0: none
+  for (int b = 0; b <= 256; ++b) {
+    if (!marks[static_cast<size_t>(b)]) continue;
+    if (number != 0) add(static_cast<uint8_t>(begun), static_cast<uint8_t>(b - 1), number);
+    sum += changes[b];
+    begun = b;
+    number = sum != 0 ? classes.Of(sum) : 0;
+  }
+  const ClassMap* const map = InternClasses(runs);
+  classes_of_.emplace(BytesOf(memory_.Copy(key)), map);
+  return map;
 }
 
 // Goes through the edges of all states side by side, from one piece to the next.

@@ -246,13 +246,17 @@ class SetTable {
   absl::flat_hash_map<uint32_t, uint32_t> contexts_;   // captures by plain return
   absl::flat_hash_map<uint32_t, bool> viable_;         // by set, where it was in question
   IdTable table_;                                      // sets
-  absl::flat_hash_map<uint64_t, RetId> ret_ids_;       // by (set, procedure)
+  // Of few items that moved, and what they lead back to added: the set. By the items, ascending.
+  using ClosedKey = absl::InlinedVector<uint64_t, 4>;
+  absl::flat_hash_map<ClosedKey, SetId> closed_;
+  absl::flat_hash_map<uint64_t, RetId> ret_ids_;  // by (set, procedure)
   absl::flat_hash_map<PlaceKey, RetId> place_ids_;
   absl::flat_hash_map<uint64_t, RetId> single_place_ids_;  // of one waiting item
   size_t place_bytes_ = 0;
   absl::flat_hash_map<uint64_t, SetId> returned_;
   // By the classes of the runs of bytes: see InternClasses.
   absl::flat_hash_map<std::string_view, const ClassMap*, TextHash> class_maps_;
+  absl::flat_hash_map<std::string_view, const ClassMap*, TextHash> classes_of_;  // by states
   // By (set, procedure): shortest completion from where the set waits for the procedure.
   absl::flat_hash_map<uint64_t, uint64_t> rests_;
 };
