@@ -349,8 +349,11 @@ void SetWalker::FindStays(SetPlace* at, bool leads) {
       at->stays.low = at->loop.alphabet.low;
       at->stays.high = at->loop.alphabet.high;
     } else {
+      // Where no item stays, few bytes lead back, and to sets that the walk may never meet.
+      Alphabet some = at->loop.alphabet;
+      for (const Item& item : body.items) AddAscii(sets_.terms(), item.term, &some);
       for (uint8_t b = 0; b < 0x80; ++b) {
-        if (step(b) == id) at->stays.Add(b);
+        if (some.Contains(b) && step(b) == id) at->stays.Add(b);
       }
     }
   }

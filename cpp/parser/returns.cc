@@ -27,6 +27,9 @@ namespace {
 // Sets that a cycle is compared with.
 constexpr size_t kMaxCompared = 4;
 
+constexpr size_t kLinearSearch = 32;  // procedures up to which a linear search beats a hash map
+constexpr uint32_t kNoIndex = UINT32_MAX;
+
 }  // namespace
 
 std::span<const Waiter> SetTable::WaitersOf(SetId set, ProcId proc) {
@@ -148,18 +151,31 @@ RetId SetTable::NamePlace(SetId set, ProcId proc) {
   }
   struct Visit {
     ProcId proc;
-    uint32_t low;
+    uint32_t index, low;
     std::span<const Waiter> left;
     bool cyclic = false;
   };
-  std::vector<Visit> path;
-  std::vector<ProcId> stack;
-  absl::flat_hash_map<uint32_t, uint32_t> index;  // of those visited
+  absl::InlinedVector<Visit, 16> path;
+  absl::InlinedVector<ProcId, 16> stack, component;
+  absl::InlinedVector<ProcId, 32> visited;          // by index
+  absl::flat_hash_map<uint32_t, uint32_t> by_proc;  // the same, where these are many
+  auto index_of = [&](ProcId p) -> uint32_t {
+    if (visited.size() > kLinearSearch) {
+      const auto it = by_proc.find(p.value);
+      return it == by_proc.end() ? kNoIndex : it->second;
+    }
+    const auto it = std::ranges::find(visited, p);
+    return it == visited.end() ? kNoIndex : static_cast<uint32_t>(it - visited.begin());
+  };
   auto enter = [&](ProcId p) {
-    const auto next = static_cast<uint32_t>(index.size());
-    index[p.value] = next;
+    const auto next = static_cast<uint32_t>(visited.size());
+    visited.push_back(p);
+    if (next == kLinearSearch) {
+      for (uint32_t i = 0; i < next; ++i) by_proc[visited[i].value] = i;
+    }
+    if (next >= kLinearSearch) by_proc[p.value] = next;
     stack.push_back(p);
-    path.push_back({p, next, WaitersOf(set, p)});
+    path.push_back({p, next, next, WaitersOf(set, p)});
   };
   enter(proc);
   while (!path.empty()) {
@@ -170,24 +186,24 @@ RetId SetTable::NamePlace(SetId set, ProcId proc) {
       if (!is_own(w)) continue;
       const ProcId to(w.ret.value & ~kSelf);
       if (ret_ids_.contains(key_of(to))) continue;
-      const auto it = index.find(to.value);
-      if (it == index.end()) {
+      const uint32_t index = index_of(to);
+      if (index == kNoIndex) {
         enter(to);
       } else {
-        v.low = std::min(v.low, it->second);
+        v.low = std::min(v.low, index);
         v.cyclic = true;
       }
       continue;
     }
     const Visit done = v;
     path.pop_back();
-    if (done.low != index[done.proc.value]) {
+    if (done.low != done.index) {
       path.back().low = std::min(path.back().low, done.low);
       path.back().cyclic = true;
       continue;
     }
     const auto first = std::ranges::find(stack, done.proc);
-    std::vector<ProcId> component(first, stack.end());
+    component.assign(first, stack.end());
     stack.erase(first, stack.end());
     std::ranges::sort(component);
     NamePlaces(set, component, done.cyclic);
