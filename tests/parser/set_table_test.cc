@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <random>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "automaton/build.h"
@@ -186,6 +190,81 @@ TEST(SetTable, WhereACallBeganDoesNotMatterWhereTheSameWaits) {
   EXPECT_LT(w.sets().size(), 30u);
 }
 
+// `level ::= below (op below)*` twelve times; operands are names, parenthesised, or after "not ".
+World Operators() {
+  return World([](GrammarBuilder& b) {
+    constexpr char kOperators[] = "0123456789+-";
+    const RuleId top = b.AddRule("top"), operand = b.AddRule("operand"), name = b.AddRule("name");
+    b.SetBody(name, b.Repeat(b.ByteClass(ByteSet::Range('a', 'z')), 1, kUnbounded));
+    b.SetBody(operand, b.Choice({b.Rule(name), b.Sequence({b.Bytes("not "), b.Rule(operand)}),
+                                 b.Sequence({b.Bytes("("), b.Rule(top), b.Bytes(")")})}));
+    RuleId below = operand;
+    for (const char c : std::string_view(kOperators)) {
+      const RuleId level = c == '-' ? top : b.AddRule("level");
+      const NodeId more = b.Sequence({b.Bytes(std::string(1, c)), b.Rule(below)});
+      b.SetBody(level, b.Sequence({b.Rule(below), b.Repeat(more, 0, kUnbounded)}));
+      below = level;
+    }
+    return top;
+  });
+}
+
+// Whether these accept, and whether something may follow.
+std::pair<bool, bool> ReadOperators(std::string_view text) {
+  int depth = 0;
+  std::string name;    // the operand so far, if it is one
+  bool after = false;  // a closing parenthesis
+  for (const char c : text) {
+    if (c >= 'a' && c <= 'z' && !after) {
+      name += c;
+    } else if (c == ' ' && name == "not") {
+      name.clear();
+    } else if (c == '(' && name.empty() && !after) {
+      ++depth;
+    } else if (c == ')' && (after || !name.empty()) && depth > 0) {
+      --depth;
+      after = true;
+      name.clear();
+    } else if ((c == '+' || c == '-' || (c >= '0' && c <= '9')) && (after || !name.empty())) {
+      after = false;
+      name.clear();
+    } else {
+      return {false, false};
+    }
+  }
+  return {depth == 0 && (after || !name.empty()), true};
+}
+
+// What letters of names and of keywords complete is looked up; sets that know much and sets that
+// know nothing agree.
+TEST(SetTable, OperandsUnderManyLevels) {
+  World all = Operators();
+  std::mt19937_64 random(5);
+  size_t accepted = 0, refused = 0;
+  for (int round = 0; round < 400; ++round) {
+    std::string text;
+    World one = Operators();
+    while (text.size() < 12) {
+      text += "notabn ()(+-059"[random() % 15];
+      const auto [accepts, viable] = ReadOperators(text);
+      ASSERT_EQ(all.Accepts(text), accepts) << text;
+      ASSERT_EQ(one.Accepts(text), accepts) << text;
+      ASSERT_EQ(all.Viable(text), viable) << text;
+      ASSERT_EQ(one.Viable(text), viable) << text;
+      accepted += accepts;
+      if (viable) continue;
+      ++refused;
+      text.pop_back();
+    }
+  }
+  EXPECT_GT(accepted, 200u);
+  EXPECT_GT(refused, 200u);
+  // Names of any letters at one depth lead to few sets.
+  const size_t before = all.sets().size();
+  for (const char* name : {"a", "nota", "no", "onto", "tattoo"}) all.After(std::string("(") + name);
+  EXPECT_LT(all.sets().size(), before + 20);
+}
+
 TEST(SetTable, AmbiguousConcatenationsTakeFewSets) {
   // S ::= S S | "a"; and the same through two rules that call one another first.
   World w = Rule([](auto& b, NodeId s) { return b.Choice({b.Sequence({s, s}), b.Bytes("a")}); });
@@ -299,6 +378,38 @@ TEST(SetTable, AllBytesInClassesOfTheirOwn) {
       const bool listed = all || i > 0;
       EXPECT_EQ(w.Accepts(byte + std::to_string(i) + "."), listed) << i;
       EXPECT_FALSE(w.Viable(byte + std::to_string((i + 1) % 256) + ".")) << i;
+    }
+  }
+}
+
+// Ranges that overlap in many ways, read by few states and by many.
+TEST(SetTable, ClassesOfManyStates) {
+  std::mt19937_64 random(7);
+  for (const size_t count : {2, 4, 5, 6, 17, 40, 90}) {
+    std::vector<std::pair<int, int>> ranges;
+    World w([&](GrammarBuilder& b) {
+      std::vector<NodeId> alternatives;
+      for (size_t i = 0; i < count; ++i) {
+        const int x = static_cast<int>(random() % 256), y = static_cast<int>(random() % 256);
+        ranges.push_back(i == 0 ? std::pair(0, 255) : std::minmax({x, y}));
+        const RuleId rule = b.AddRule("rule");
+        const auto [lo, hi] = ranges.back();
+        b.SetBody(rule, b.Sequence({b.ByteClass(ByteSet::Range(static_cast<uint8_t>(lo),
+                                                               static_cast<uint8_t>(hi))),
+                                    b.Choice({b.Sequence({b.Bytes("("), b.Rule(rule)}),
+                                              b.Bytes(std::to_string(i) + ".")})}));
+        alternatives.push_back(b.Rule(rule));
+      }
+      const RuleId root = b.AddRule("root");
+      b.SetBody(root, b.Choice(alternatives));
+      return root;
+    });
+    for (int byte = 0; byte < 256; ++byte) {
+      for (size_t i = 0; i < count; ++i) {
+        const std::string text = std::string(1, static_cast<char>(byte)) + std::to_string(i) + ".";
+        ASSERT_EQ(w.Accepts(text), ranges[i].first <= byte && byte <= ranges[i].second)
+            << count << " states, byte " << byte << ", range " << i;
+      }
     }
   }
 }
