@@ -33,8 +33,8 @@ namespace grammask::internal {
 namespace {
 
 constexpr size_t kLinearSearch = 16;  // items up to which a linear search beats a hash set
-constexpr size_t kMostMoved = 16;     // items by which the set is kept that they are completed to,
-constexpr size_t kWorthKeeping = 8;   // where it has so many
+constexpr size_t kMostMoved = 4;      // items by which the set that they complete is kept,
+constexpr size_t kWorthKeeping = 8;   // where that has so many
 
 uint64_t PackItem(const Item& i) { return uint64_t{i.term.value} << 32 | i.ret.value; }
 
@@ -510,7 +510,7 @@ size_t SetTable::memory_bytes() const {
          (captured_ids_.size() + contexts_.size() + viable_.size()) * 24 +
          (ret_ids_.size() + returned_.size() + rests_.size() + single_place_ids_.size()) * 24 +
          place_bytes_ + (class_maps_.size() + classes_of_.size()) * 32 +
-         closed_.size() * (sizeof(ClosedKey) + 8);
+         closed_.size() * (sizeof(ClosedKey) + 16);
 }
 
 }  // namespace grammask::internal

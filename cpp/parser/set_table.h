@@ -246,7 +246,7 @@ class SetTable {
   absl::flat_hash_map<uint32_t, uint32_t> contexts_;   // captures by plain return
   absl::flat_hash_map<uint32_t, bool> viable_;         // by set, where it was in question
   IdTable table_;                                      // sets
-  // Of few items that moved, and what they lead back to added: the set. By the items, ascending.
+  // The set of a few items that moved and of what is completed by them; by these, ascending.
   using ClosedKey = absl::InlinedVector<uint64_t, 4>;
   absl::flat_hash_map<ClosedKey, SetId> closed_;
   absl::flat_hash_map<uint64_t, RetId> ret_ids_;  // by (set, procedure)
