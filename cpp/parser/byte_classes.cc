@@ -6,22 +6,21 @@
 //
 // Where items return to does not matter, so of many items each state is looked at once.
 //
-// Cost: linear in the edges; of up to four states they are gone through side by side, of more they
-// what moves at each byte is summed up. Tests: tests/parser/set_table_test.cc.
-#include <absl/container/flat_hash_map.h>
+// Cost: linear in the edges; those of up to four states are gone through side by side, those of
+// more are summed up by byte, once for the same states. Tests: tests/parser/set_table_test.cc.
 #include <absl/container/inlined_vector.h>
 
 #include <algorithm>
 #include <bitset>
 
 #include "base/mix.h"
+#include "base/numbering.h"
 #include "parser/set_table.h"
 
 namespace grammask::internal {
 namespace {
 
-constexpr size_t kLinearSearch = 32;  // keys up to which a linear search beats a hash map
-constexpr size_t kFewStates = 4;      // whose edges are gone through side by side; see Moves
+constexpr size_t kFewStates = 4;  // whose edges are gone through side by side; see Moves
 
 // Where each of a few states moves.
 struct Moves {
@@ -37,28 +36,7 @@ struct Moves {
   }
 };
 
-// Numbers keys 1, 2, ... as they first come up: by search while there are few, else by hash.
-template <class Key>
-class Numbering {
- public:
-  size_t Of(const Key& key) {
-    if (!by_hash_.empty()) return by_hash_.try_emplace(key, by_hash_.size() + 1).first->second;
-    const auto known = std::ranges::find(keys_, key);
-    const auto number = static_cast<size_t>(known - keys_.begin()) + 1;
-    if (known != keys_.end()) return number;
-    keys_.push_back(key);
-    if (keys_.size() > kLinearSearch) {
-      for (size_t i = 0; i < keys_.size(); ++i) by_hash_.emplace(keys_[i], i + 1);
-    }
-    return number;
-  }
-
- private:
-  absl::InlinedVector<Key, 32> keys_;
-  absl::flat_hash_map<Key, size_t> by_hash_;
-};
-
-// The same for sums of random numbers, at most 256 of them.
+// Numbers sums likewise, at most 256 of them: as they are random, each tells its own place.
 class SumNumbering {
  public:
   size_t Of(unsigned __int128 sum) {

@@ -19,6 +19,7 @@
 // there, nothing is merged. Tests: tests/parser/set_table_test.cc, and the exhaustive worlds.
 #include <algorithm>
 
+#include "base/numbering.h"
 #include "parser/set_table.h"
 
 namespace grammask::internal {
@@ -26,9 +27,6 @@ namespace {
 
 // Sets that a cycle is compared with.
 constexpr size_t kMaxCompared = 4;
-
-constexpr size_t kLinearSearch = 32;  // procedures up to which a linear search beats a hash map
-constexpr uint32_t kNoIndex = UINT32_MAX;
 
 }  // namespace
 
@@ -157,27 +155,12 @@ RetId SetTable::NamePlace(SetId set, ProcId proc) {
   };
   absl::InlinedVector<Visit, 16> path;
   absl::InlinedVector<ProcId, 16> stack, component;
-  absl::InlinedVector<ProcId, 32> visited;          // by index
-  absl::flat_hash_map<uint32_t, uint32_t> by_proc;  // the same, where these are many
-  auto index_of = [&](ProcId p) -> uint32_t {
-    if (visited.size() > kLinearSearch) {
-      const auto it = by_proc.find(p.value);
-      return it == by_proc.end() ? kNoIndex : it->second;
-    }
-    const auto it = std::ranges::find(visited, p);
-    return it == visited.end() ? kNoIndex : static_cast<uint32_t>(it - visited.begin());
-  };
-  auto enter = [&](ProcId p) {
-    const auto next = static_cast<uint32_t>(visited.size());
-    visited.push_back(p);
-    if (next == kLinearSearch) {
-      for (uint32_t i = 0; i < next; ++i) by_proc[visited[i].value] = i;
-    }
-    if (next >= kLinearSearch) by_proc[p.value] = next;
+  Numbering<uint32_t> visited;
+  auto enter = [&](ProcId p, uint32_t index) {
     stack.push_back(p);
-    path.push_back({p, next, next, WaitersOf(set, p)});
+    path.push_back({p, index, index, WaitersOf(set, p)});
   };
-  enter(proc);
+  enter(proc, static_cast<uint32_t>(visited.Of(proc.value)));
   while (!path.empty()) {
     Visit& v = path.back();
     if (!v.left.empty()) {
@@ -186,9 +169,10 @@ RetId SetTable::NamePlace(SetId set, ProcId proc) {
       if (!is_own(w)) continue;
       const ProcId to(w.ret.value & ~kSelf);
       if (ret_ids_.contains(key_of(to))) continue;
-      const uint32_t index = index_of(to);
-      if (index == kNoIndex) {
-        enter(to);
+      const size_t before = visited.size();
+      const auto index = static_cast<uint32_t>(visited.Of(to.value));
+      if (index > before) {
+        enter(to, index);
       } else {
         v.low = std::min(v.low, index);
         v.cyclic = true;

@@ -220,8 +220,8 @@ const Proc* SetTable::Captures(RetId ret) const {
 SetId SetTable::Close(ItemList kernel) {
   UniqueItems unique(&kernel);
   const size_t moved = kernel.size();
-  bool accepting = false, escaping = false, completed = false;
-  ClosedKey key;
+  bool accepting = false, escaping = false;
+  ClosedKey key;  // once something is completed, where these are few
   for (size_t i = 0; i < kernel.size(); ++i) {
     const Item item = kernel[i];
     if (!terms_.term(item.term).nullable) continue;
@@ -230,11 +230,10 @@ SetId SetTable::Close(ItemList kernel) {
     } else if (item.ret == kUnknown) {
       escaping = true;
     } else {
-      if (!completed && moved <= kMostMoved && !terms_.has_captures()) {
+      if (key.empty() && moved <= kMostMoved && !terms_.has_captures()) {
         for (const Item& before : kernel) key.push_back(PackItem(before));
         if (const auto it = closed_.find(key); it != closed_.end()) return it->second;
       }
-      completed = true;
       const Ret ret = rets_[item.ret.value];
       const SetBody& body = MakeBodyLocked(ret.set);
       const bool known = ret.capture > CaptureTable::kAnyText && terms_.proc(ret.proc).captures;
