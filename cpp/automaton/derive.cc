@@ -31,6 +31,7 @@ using EdgeList = absl::InlinedVector<ByteEdge, 16>;
 using CallList = absl::InlinedVector<CallEdge, 4>;
 using TokenList = absl::InlinedVector<TokenEdge, 2>;
 
+constexpr size_t kFewRuns = 4;    // of edges in order, that are gone through side by side
 constexpr size_t kFewEdges = 24;  // up to which sorting is faster than laying over one another
 
 // Joins neighbouring edges of one target.
@@ -229,7 +230,7 @@ class Deriver {
       std::sort(bytes_.begin(), bytes_.end(),
                 [](const ByteEdge& x, const ByteEdge& y) { return x.lo < y.lo; });
     }
-    if (!Disjoint(bytes_)) {
+    if (!Disjoint(bytes_) && (bytes_.size() <= kFewEdges || !MergeRuns())) {
       ByteOverlay<TermId> overlay;
       for (const ByteEdge& e : bytes_) overlay.Add(e.lo, e.hi, e.to);
       bytes_.clear();
@@ -240,6 +241,50 @@ class Deriver {
     }
     MergeEqual(&calls_, &CallEdge::proc);
     MergeEqual(&tokens_, &TokenEdge::tokens);
+  }
+
+  // Each part has brought its edges in order. Of few parts these are gone through side by side,
+  // from one piece to the next. False, and nothing is done, where there are more.
+  bool MergeRuns() {
+    struct Run {
+      const ByteEdge *edge, *end;
+    };
+    absl::InlinedVector<Run, kFewRuns> runs;
+    for (const ByteEdge& e : bytes_) {
+      if (runs.empty() || e.lo <= runs.back().end[-1].hi) {
+        if (runs.size() == kFewRuns) return false;
+        runs.push_back({&e, &e + 1});
+      } else {
+        ++runs.back().end;
+      }
+    }
+    EdgeList merged;
+    merged.reserve(bytes_.size() + 2 * kFewRuns);
+    std::array<TermId, kFewRuns> targets = {}, last = {};
+    TermId last_choice;
+    for (int at = 0; at < 256;) {
+      size_t count = 0;
+      int end = 256;
+      for (Run& run : runs) {
+        if (run.edge != run.end && run.edge->hi < at) ++run.edge;
+        if (run.edge == run.end) continue;
+        const bool reads = run.edge->lo <= at;
+        end = std::min<int>(end, reads ? run.edge->hi + 1 : run.edge->lo);
+        if (reads) targets[count++] = run.edge->to;
+      }
+      if (count > 1) {
+        std::fill(targets.begin() + count, targets.end(), s_.Nothing());
+        if (targets != last) last_choice = s_.Choice({targets.data(), count});
+        last = targets;
+      }
+      if (count > 0) {
+        merged.push_back({static_cast<uint8_t>(at), static_cast<uint8_t>(end - 1),
+                          count == 1 ? targets[0] : last_choice});
+      }
+      at = end;
+    }
+    bytes_ = std::move(merged);
+    return true;
   }
 
   // The choice of targets that come in pieces: as a rule many pieces have the same ones, between

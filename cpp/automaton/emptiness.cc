@@ -49,6 +49,7 @@ constexpr int kMostBounds = 4;
 constexpr size_t kAmpleBudget = 16 * kLooseStates;
 
 constexpr uint64_t kLongestWitness = 16;  // bytes
+constexpr size_t kMostWitnesses = 16384;  // places that are kept
 
 // A search that has seen as many states, and this many for each byte of the way to the one at hand,
 // asks what its states want without their counts. One that goes straight on sees one for each byte.
@@ -500,13 +501,29 @@ std::optional<TermId> TermStore::CheckedByWitness(TermId id) {
     }
     return least != UINT64_MAX;
   };
+  // Ways of neighbouring states soon meet: what came of one is kept for all places on it.
+  absl::InlinedVector<Witness*, kLongestWitness> way;
+  if (witnesses_.size() > kMostWitnesses) witnesses_.clear();
+  witnesses_.reserve(witnesses_.size() + length);  // so that `way` stays
+  bool found = true;
   for (uint64_t left = length; left > 0; --left) {
-    if (!step(left)) return std::nullopt;
+    WitnessKey key = {static_cast<uint32_t>(left)};
+    for (TermId part : at) key.push_back(part.value);
+    const auto [it, added] = witnesses_.try_emplace(std::move(key));
+    if (!added) {
+      found = it->second == Witness::kFound;
+      break;
+    }
+    way.push_back(&it->second);
+    found = step(left);
+    if (!found) break;
     at = best;
+    if (left == 1) {
+      found = std::ranges::all_of(at, [&](TermId part) { return terms_[part.value].nullable; });
+    }
   }
-  for (TermId part : at) {
-    if (!terms_[part.value].nullable) return std::nullopt;
-  }
+  for (Witness* witness : way) *witness = found ? Witness::kFound : Witness::kNone;
+  if (!found) return std::nullopt;
   return Vouched(id, length);
 }
 
