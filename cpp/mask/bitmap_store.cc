@@ -30,12 +30,7 @@ std::vector<uint32_t> BitmapStore::BitsOfRuns(std::span<const TokenRun> runs) {
     }
     return bits;
   }
-  std::call_once(all_made_, [&] {
-    all_.resize(words_);
-    for (TokenId t : tokens_) SetBit(all_.data(), t);
-    bytes_ += words_ * 4;
-  });
-  std::vector<uint32_t> bits = all_;
+  std::vector<uint32_t> bits(all_.begin(), all_.end());
   size_t next = 0;
   for (const TokenRun& run : runs) {
     for (; next < run.first; ++next) ClearBit(bits.data(), tokens_[next]);

@@ -49,8 +49,9 @@ inline bool TestBit(const uint32_t* bitmap, TokenId t) {
 // the store and never change.
 class BitmapStore {
  public:
-  // `words` a bitmap; `tokens` the vocabulary's, in trie order, alive as long as this.
-  BitmapStore(size_t words, std::span<const TokenId> tokens) : words_(words), tokens_(tokens) {}
+  // `tokens`: the vocabulary's, in trie order; `all`: the same as a bitmap. Alive as long as this.
+  BitmapStore(std::span<const TokenId> tokens, std::span<const uint32_t> all)
+      : words_(all.size()), tokens_(tokens), all_(all) {}
 
   // The bitmap of the tokens of some runs, ascending. The same runs give the same bitmap.
   const uint32_t* OfRuns(std::span<const TokenRun> runs);
@@ -69,8 +70,7 @@ class BitmapStore {
 
   const size_t words_;
   const std::span<const TokenId> tokens_;
-  std::once_flag all_made_;
-  std::vector<uint32_t> all_;  // all tokens
+  const std::span<const uint32_t> all_;
   std::mutex mutex_;
   BumpArena memory_;
   absl::flat_hash_map<uint64_t, absl::InlinedVector<const uint32_t*, 1>> by_hash_;

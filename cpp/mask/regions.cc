@@ -103,16 +103,19 @@ Regions::Region* Regions::Find(TermStore& terms, TermId start) {
   absl::flat_hash_set<uint32_t> taken = {start.value};  // the same
   struct Target {
     TermId to;
-    Alphabet by;
+    Alphabet by, readable;
     int reads = 0;
   };
   absl::InlinedVector<Target, 16> targets;
   for (size_t i = 0; i < states.size(); ++i) {
     targets.clear();
     if (terms.size() > before + kMostMade) return &region;
+    TermId last;  // neighbours often lead to the same
+    bool is_taken = false;
     for (const ByteEdge& e : terms.Expand(states[i]).bytes) {
       if (e.lo >= 0x80) break;
-      if (taken.contains(e.to.value)) continue;
+      if (e.to != last) is_taken = taken.contains((last = e.to).value);
+      if (is_taken) continue;
       const auto same = std::ranges::find(targets, e.to, &Target::to);
       AddAscii(e, same == targets.end() ? &targets.emplace_back(Target{e.to, {}}).by : &same->by);
     }
@@ -123,13 +126,14 @@ Regions::Region* Regions::Find(TermStore& terms, TermId start) {
       if (target.by.empty()) continue;
       edges += terms.Expand(target.to).bytes.size();
       if (edges > kMostEdges) return &region;
-      target.reads = Both(Readable(terms, target.to), alphabet).AsciiSize();
+      target.readable = Readable(terms, target.to);
+      target.reads = Both(target.readable, alphabet).AsciiSize();
     }
     std::ranges::sort(targets, {}, &Target::reads);
     for (const Target& target : targets) {
       const Alphabet by = Both(target.by, alphabet);
       if (by.empty()) continue;
-      const Alphabet left = Both(Readable(terms, target.to), alphabet);
+      const Alphabet left = Both(target.readable, alphabet);
       if (by.AsciiSize() <= alphabet.AsciiSize() - left.AsciiSize()) {
         Remove(by, &alphabet);
       } else {

@@ -273,18 +273,18 @@ const uint32_t* Slice::UpTo(uint64_t most) {
 const uint32_t* Slice::Make(size_t n) {
   if (const uint32_t* known = bitmaps_[n].load(std::memory_order_acquire)) return known;
   auto* bitmap = new uint32_t[words_]();
-  const auto tokens = vocab_.trie_tokens();
   const bool all = n == static_cast<size_t>(longest_);
   if (!all && counts_.empty()) Count();
   if (all) {
-    for (TokenId t : tokens) SetBit(bitmap, t);
+    std::ranges::copy(vocab_.text_bits(), bitmap);
     for (TokenId t : others_.tokens) ClearBit(bitmap, t);
   } else if (n >= kLong) {
     std::memcpy(bitmap, Make(static_cast<size_t>(longest_)), words_ * 4);
     for (uint32_t i : long_) {
-      if (counts_[i] > n) ClearBit(bitmap, tokens[i]);
+      if (counts_[i] > n) ClearBit(bitmap, vocab_.trie_tokens()[i]);
     }
   } else {
+    const auto tokens = vocab_.trie_tokens();
     for (size_t i = 0; i < counts_.size(); ++i) {
       const auto t = static_cast<uint32_t>(tokens[i]);
       const bool taken = counts_[i] != 0 && counts_[i] <= n;

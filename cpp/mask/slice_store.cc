@@ -8,6 +8,8 @@
 // Tests: tests/mask/slice_test.cc.
 #include "mask/slice_store.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -18,7 +20,8 @@ namespace grammask::internal {
 namespace {
 
 constexpr size_t kMostEntries = 1024;
-constexpr size_t kMostParts = size_t{1} << 15;  // of a term that may be a class of characters
+constexpr size_t kMostParts = size_t{1} << 15;  // of a term that may be a class of characters,
+constexpr size_t kMostDifferent = 2048;         // and different ones
 
 // A table in few bytes: for each byte at which the target changes, the byte and the target.
 std::string TableKey(const RoundTable& table) {
@@ -33,14 +36,23 @@ std::string TableKey(const RoundTable& table) {
 }
 
 // Whether a term written out has more parts than a class of characters can have. Terms share their
-// parts: of what is no class, as the body of a loop in a loop, the text may have no end.
+// parts: of what is no class, as the body of a loop in a loop, the text may have no end. So each is
+// counted once; parts are older than what they are parts of.
 bool IsLarge(const TermStore& terms, TermId id) {
-  std::vector<TermId> todo = {id};
-  for (size_t parts = 0; !todo.empty(); ++parts) {
-    if (parts == kMostParts) return true;
-    const Term& t = terms.term(todo.back());
-    todo.pop_back();
-    todo.insert(todo.end(), t.children().begin(), t.children().end());
+  std::vector<TermId> parts = {id};
+  absl::flat_hash_map<uint32_t, size_t> size = {{id.value, 0}};  // written out
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (parts.size() > kMostDifferent) return true;
+    for (TermId part : terms.term(parts[i]).children()) {
+      if (size.try_emplace(part.value, 0).second) parts.push_back(part);
+    }
+  }
+  std::ranges::sort(parts);
+  for (TermId part : parts) {
+    size_t all = 1;
+    for (TermId c : terms.term(part).children()) all += size[c.value];
+    if (all > kMostParts) return true;
+    size[part.value] = all;
   }
   return false;
 }
@@ -59,7 +71,8 @@ std::shared_ptr<Slice> SliceStore::Found(const std::string& automaton) {
 std::shared_ptr<Slice> SliceStore::Get(const Vocab& vocab, TermStore* terms, TermId x) {
   std::string text = terms->ClassKey(x);
   if (text.empty()) {
-    if (IsLarge(*terms, x)) return nullptr;
+    // What loops inside is no class of characters, as a rule; where it were, walks do without.
+    if (!terms->term(x).finite || IsLarge(*terms, x)) return nullptr;
     text = terms->ToString(x);
   }
   {

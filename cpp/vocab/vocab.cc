@@ -178,9 +178,12 @@ void Vocab::Attach(std::span<const std::byte> image, std::shared_ptr<const void>
   tables_ = ViewVocabImage(image);
   stop_token_ids_.assign(tables_.stop_token_ids.begin(), tables_.stop_token_ids.end());
   special_token_ids_.assign(tables_.special_token_ids.begin(), tables_.special_token_ids.end());
-  is_text_.assign(tables_.tokens.size(), true);
-  for (TokenId id : stop_token_ids_) is_text_[static_cast<size_t>(id)] = false;
-  for (TokenId id : special_token_ids_) is_text_[static_cast<size_t>(id)] = false;
+  const size_t count = tables_.tokens.size();
+  text_bits_.assign((count + 31) / 32, ~uint32_t{0});
+  if (count % 32 != 0) text_bits_.back() = (uint32_t{1} << (count % 32)) - 1;
+  for (const auto* ids : {&stop_token_ids_, &special_token_ids_}) {
+    for (TokenId id : *ids) text_bits_[static_cast<size_t>(id) / 32] &= ~(uint32_t{1} << (id % 32));
+  }
   for (uint32_t child = 1; child < nodes()[0].end; child = nodes()[child].end) {
     root_children_[nodes()[child].byte] = child;
   }
@@ -240,7 +243,7 @@ std::optional<TokenId> Vocab::FindTextToken(std::string_view bytes) const {
 }
 
 size_t Vocab::memory_bytes() const {
-  return sizeof(Vocab) + image_.size() + is_text_.capacity() / 8 + alphabets_.memory_bytes() +
+  return sizeof(Vocab) + image_.size() + text_bits_.capacity() * 4 + alphabets_.memory_bytes() +
          (stop_token_ids_.capacity() + special_token_ids_.capacity()) * sizeof(TokenId);
 }
 

@@ -62,8 +62,11 @@ class Vocab {
   const std::vector<TokenId>& special_token_ids() const { return special_token_ids_; }
   // False for special, stop, padding and empty tokens.
   bool is_text(TokenId id) const {
-    return id >= 0 && id < size() && is_text_[static_cast<size_t>(id)];
+    return id >= 0 && id < size() &&
+           (text_bits_[static_cast<size_t>(id) / 32] >> (static_cast<uint32_t>(id) % 32) & 1) != 0;
   }
+  // The same of all ids, which are those of trie_tokens(): bit i % 32 of word i / 32.
+  std::span<const uint32_t> text_bits() const { return text_bits_; }
   // The token whose text or bytes are exactly `text`, special tokens included; lowest id. (The text
   // of a special token is also its name as written, so that a marker that holds U+2581 is found
   // though that character stands for a space elsewhere.)
@@ -101,7 +104,7 @@ class Vocab {
   std::span<const std::byte> image_;  // which `tables_` points into
   std::shared_ptr<const void> owner_;
   VocabTables tables_;
-  std::vector<bool> is_text_;
+  std::vector<uint32_t> text_bits_;
   std::vector<TokenId> stop_token_ids_, special_token_ids_;
   uint32_t root_children_[256] = {};
   TrieAlphabets alphabets_;
