@@ -5,11 +5,37 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "vocab/trie_alphabets.h"
 
 namespace grammask::internal {
+
+// Characters of two and three bytes, some of those with certain first bytes.
+struct SomeCharacters {
+  uint64_t leads = 0;  // these first bytes, less Alphabet::kFirstLead
+  // By first byte, ascending: of a last byte in 0x80..0xBF one word; of two, a word for the last
+  // one by each byte before it.
+  std::vector<uint64_t> last;
+  friend bool operator==(const SomeCharacters&, const SomeCharacters&) = default;
+};
+
+// Nodes at which texts leave an alphabet.
+class LeavingSet : public NodeSet {
+ public:
+  using NodeSet::NodeSet;
+  // One of the nodes that is inside a character: the character's bytes before it, the second one 0
+  // where there is none.
+  struct Inside {
+    uint32_t node;
+    uint8_t lead, second;
+    friend auto operator<=>(const Inside&, const Inside&) = default;
+  };
+  std::vector<Inside> inside;  // ascending
+};
 
 // For a walk that stays in one place as long as the characters of an alphabet come: it goes from
 // one node that adds another byte to the next, and never looks at what lies between. Keeps the sets
@@ -21,8 +47,19 @@ class LeavingNodes {
   // lies below one of the nodes, or is inside a character of the alphabet. Null where these nodes
   // are so many that a walk of all is as short, or where too little is to be walked: each call adds
   // `nodes`, those below the node that it is for.
-  std::shared_ptr<const NodeSet> Of(const TrieAlphabets& alphabets, const Alphabet& stays,
-                                    uint32_t nodes);
+  std::shared_ptr<const LeavingSet> Of(const TrieAlphabets& alphabets, const Alphabet& stays,
+                                       uint32_t nodes) {
+    return Of({}, alphabets, stays, nullptr, nodes);
+  }
+  // The same where `some` (which Keep() gave; or null) stay as well, where `stays` has characters
+  // beyond ASCII: nodes inside of characters that begin like one of these and are none are among
+  // those that leave. `trie`: its nodes.
+  std::shared_ptr<const LeavingSet> Of(std::span<const TrieNode> trie,
+                                       const TrieAlphabets& alphabets, const Alphabet& stays,
+                                       const SomeCharacters* some, uint32_t nodes);
+  // The one object of this content, as long as this lives; null for none, and where too many are
+  // kept.
+  const SomeCharacters* Keep(SomeCharacters some);
   // Where a walk is worth it: nodes below one, and ASCII characters that stay.
   static constexpr uint32_t kWorth = 64;
   static constexpr int kWideLoop = 8;
@@ -46,16 +83,19 @@ class LeavingNodes {
 
   struct Entry {
     Alphabet stays;
+    const SomeCharacters* some = nullptr;
     uint64_t walked = 0;
     uint64_t used = 0;  // when
     bool looked = false;
-    std::shared_ptr<const NodeSet> nodes;
+    std::shared_ptr<const LeavingSet> nodes;
   };
   static constexpr size_t kKept = 8;
+  static constexpr size_t kMostSome = 64;
 
   std::array<Entry, kKept> entries_;
   uint64_t uses_ = 0;
   std::unique_ptr<NodeSet> broken_;
+  std::deque<SomeCharacters> some_;
 };
 
 }  // namespace grammask::internal

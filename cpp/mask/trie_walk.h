@@ -100,9 +100,10 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
               Calls&& calls) {
   constexpr bool kLeaps = std::remove_cvref_t<Calls>::kStretches;
   constexpr uint32_t kNoStop = UINT32_MAX;
-  constexpr uint32_t kWorthJumping = 64;        // nodes below one
-  constexpr uint32_t kWorthNoting = 32;         // likewise
-  constexpr uint32_t kWorthRoamingAgain = 256;  // likewise
+  constexpr uint32_t kWorthJumping = 64;                  // nodes below one
+  constexpr uint32_t kWorthNoting = 32;                   // likewise
+  constexpr uint32_t kWorthRoamingAgain = 256;            // likewise
+  [[maybe_unused]] constexpr uint32_t kWorthSome = 2048;  // likewise
   static constexpr uint32_t kNoChildren[256] = {};
   using Place = typename Walker::Place;
   using Level = typename Walker::Level;
@@ -173,8 +174,9 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
       return false;
     }
     const bool beyond_ascii = at.stays.leads != 0;
-    std::shared_ptr<const NodeSet> leaving =
-        walker.leaving().Of(*alphabets, at.stays, nodes[i].end - i);
+    if (beyond_ascii && !at.asked_some && nodes[i].end - i >= kWorthSome) walker.FindSome(&at);
+    std::shared_ptr<const LeavingSet> leaving =
+        walker.leaving().Of(nodes, *alphabets, at.stays, at.some, nodes[i].end - i);
     if (leaving == nullptr) return false;
     Leap<Level, typename Walker::Id> begun = {leaving, NodeCursor(*leaving, nodes, *alphabets),
                                               beyond_ascii, i + 1, nodes[i].end};
@@ -289,6 +291,15 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
     }
     return enter(walker.Of(id), i);
   };
+  // Where `byte` leads from a place.
+  [[maybe_unused]] auto step_from = [&](typename Walker::Id id, uint8_t byte) {
+    if (Walker::IsDead(id)) return id;
+    Place& at = walker.Of(id);
+    walker.Need(&at);
+    Level level;
+    Walker::Enter(&at, 0, &level);
+    return walker.Step(&level, byte);
+  };
   // Goes on with the last leap from node i on, up to a node where `to` is another place and not
   // dead; or else to the leap's end, with `to` dead. The node to go on with.
   [[maybe_unused]] auto leap_on = [&](auto i, typename Walker::Id* to) -> uint32_t {
@@ -303,7 +314,15 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
         continue;
       }
       walker.Rewind(&leap.level);
-      *to = walker.Step(&leap.level, nodes[next].byte);
+      const auto& inside = leap.leaving->inside;
+      while (leap.inside < inside.size() && inside[leap.inside].node < next) ++leap.inside;
+      if (leap.inside < inside.size() && inside[leap.inside].node == next) {
+        *to = walker.Step(&leap.level, inside[leap.inside].lead);
+        if (inside[leap.inside].second != 0) *to = step_from(*to, inside[leap.inside].second);
+        *to = step_from(*to, nodes[next].byte);
+      } else {
+        *to = walker.Step(&leap.level, nodes[next].byte);
+      }
       if (Walker::IsDead(*to)) continue;
       leap.stop = stop = i;
       const size_t above = nodes[next].depth - depth - 1u;

@@ -189,6 +189,53 @@ void AddOnlyLeads(Store& store, Id at, Step&& step, Alphabet* stays) {
   }
 }
 
+// Of the edges of a state inside a character, the bytes that lead to `at`, less 0x80. False where
+// it reads anything but bytes of the range.
+bool LastBytes(TermStore& terms, TermId state, ByteRange range, TermId at, uint64_t* bits) {
+  const Expansion& e = terms.Expand(state);
+  if (!e.calls.empty() || !e.tokens.empty()) return false;
+  for (const ByteEdge& edge : e.bytes) {
+    if (edge.lo < range.lo || edge.hi > range.hi) return false;
+    if (edge.to != at) continue;
+    *bits |= (~uint64_t{0} >> (63 - (edge.hi - edge.lo))) << (edge.lo - 0x80);
+  }
+  return true;
+}
+
+// The characters that lead from `at` to itself whose first bytes are none of `leads`, as far as
+// they are of two or three bytes and nothing that is no UTF-8 begins like them.
+SomeCharacters SomeThatStay(TermStore& terms, TermId at, uint64_t leads) {
+  SomeCharacters some;
+  for (int b = 0xC2; b < 0xF0; ++b) {
+    const uint64_t bit = uint64_t{1} << (b - Alphabet::kFirstLead);
+    if ((leads & bit) != 0) continue;
+    const ByteEdge* e = FindEdge(terms.Expand(at).bytes, static_cast<uint8_t>(b));
+    if (e == nullptr || e->to == at) continue;
+    const auto after = BytesAfter(static_cast<uint8_t>(b));
+    uint64_t last[64] = {};
+    bool fits = true, any = false;
+    if (after.size() == 1) {
+      fits = LastBytes(terms, e->to, after[0], at, last);
+      any = last[0] != 0;
+    } else {
+      const Expansion& second = terms.Expand(e->to);
+      fits = second.calls.empty() && second.tokens.empty();
+      for (const ByteEdge& s : second.bytes) {
+        uint64_t bits = 0;
+        fits = fits && s.lo >= after[0].lo && s.hi <= after[0].hi && s.to != at &&
+               LastBytes(terms, s.to, after[1], at, &bits);
+        if (!fits) break;
+        any |= bits != 0;
+        std::fill(last + (s.lo - 0x80), last + (s.hi - 0x80) + 1, bits);
+      }
+    }
+    if (!fits || !any) continue;
+    some.leads |= bit;
+    some.last.insert(some.last.end(), last, last + (after.size() == 1 ? 1 : 64));
+  }
+  return some;
+}
+
 // The loop of `state` where it has none, but for a count, as in [a-z]{0,40}.
 WalkLoop CountedLoop(TermStore& terms, TermId state) {
   const Term& t = terms.term(state);
@@ -378,6 +425,18 @@ void StateWalker::FindStays(StatePlace* at, bool leads) {
     return edge == nullptr ? TermStore::Nothing() : edge->to;
   };
   AddOnlyLeads(terms_, id, step, &at->stays);
+}
+
+void SetWalker::FindSome(SetPlace* at) {
+  at->asked_some = true;
+  const auto items = sets_.Body(at->id).items;
+  if (items.size() != 1) return;
+  at->some = leaving().Keep(SomeThatStay(sets_.terms(), items[0].term, at->stays.leads));
+}
+
+void StateWalker::FindSome(StatePlace* at) {
+  at->asked_some = true;
+  at->some = leaving().Keep(SomeThatStay(terms_, at->id, at->stays.leads));
 }
 
 bool MayLeadBack(const TermStore& terms, TermId state) {

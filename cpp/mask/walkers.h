@@ -67,6 +67,7 @@ struct WalkPlace {
   bool roamed = false;       // `region` is known
   bool asked = false;        // `stays` is known but for what is beyond ASCII
   bool asked_leads = false;  // that, too
+  bool asked_some = false;   // `some` is known
   uint64_t completion = 0;   // in an unknown context: the longest of the items' shortest texts
   uint64_t after = 0;        // the same after any text below, where TakesAll() has just said so
   WalkLoop loop;
@@ -74,6 +75,8 @@ struct WalkPlace {
   // Characters by which the place leads to itself, the very same. Where it has any beyond ASCII, it
   // reads nothing that is no UTF-8, and nothing else inside these characters.
   Alphabet stays;
+  // Others that do, of first bytes of which not all do; where not asked for, or none: null.
+  const SomeCharacters* some = nullptr;
 };
 struct SetPlace : WalkPlace {
   SetId id;  // Dead() is none
@@ -138,12 +141,13 @@ struct Roaming {
 // `end`. It is at or below the one that ends at `stop`.
 template <class Level, class Id>
 struct Leap {
-  std::shared_ptr<const NodeSet> leaving;
+  std::shared_ptr<const LeavingSet> leaving;
   NodeCursor cursor;
   bool beyond_ascii;  // some characters are that lead from the place to itself
   uint32_t stop, end;
   Level level;
   WholeFrom<Id> from;
+  size_t inside = 0;  // of leaving->inside: those before are passed
 };
 
 // Of states without their bounds: first bytes beyond ASCII that were looked at, and those that
@@ -229,6 +233,8 @@ class SetWalker : public WalkerOf<SetLane> {
   // Finds WalkPlace::stays of a place that is entered and whose loop is known, of characters beyond
   // ASCII where `leads`.
   void FindStays(Place* at, bool leads);
+  // Finds WalkPlace::some of such a place.
+  void FindSome(Place* at);
 
   // What is asked of a place that is entered.
   void Need(Place* at) {
@@ -309,6 +315,7 @@ class StateWalker : public WalkerOf<StateLane> {
   }
   void LookAtLeads(Place* at, uint64_t leads);
   void FindStays(Place* at, bool leads);
+  void FindSome(Place* at);
 
   void Need(Place* at) {
     if (!at->expanded) [[unlikely]]
