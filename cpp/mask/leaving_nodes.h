@@ -2,6 +2,7 @@
 #ifndef GRAMMASK_MASK_LEAVING_NODES_H_
 #define GRAMMASK_MASK_LEAVING_NODES_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -35,6 +36,11 @@ class LeavingSet : public NodeSet {
     friend auto operator<=>(const Inside&, const Inside&) = default;
   };
   std::vector<Inside> inside;  // ascending
+  // The first of these that is `node` or comes after it.
+  size_t FirstInside(uint32_t node) const {
+    return static_cast<size_t>(std::ranges::lower_bound(inside, node, {}, &Inside::node) -
+                               inside.begin());
+  }
 };
 
 // For a walk that stays in one place as long as the characters of an alphabet come: it goes from

@@ -148,12 +148,9 @@ Slice* MaskCache::SliceFor(TermId x) {
       const uint32_t child = vocab_->root_child(static_cast<uint8_t>(b));
       if (child != 0 && !first.Has(static_cast<uint8_t>(b))) others += nodes[child].end - child;
     }
-    if (others * kFewOthers > static_cast<uint32_t>(vocab_->node_count())) return nullptr;
-    it->second = slice_store_->Get(*vocab_, &terms_, x);
-    if (it->second != nullptr && it->second->others().node_count() * kFewOthers >
-                                     static_cast<uint32_t>(vocab_->node_count())) {
-      it->second = nullptr;
-    }
+    const size_t most_others = vocab_->node_count() / kFewOthers;
+    if (others > most_others) return nullptr;
+    it->second = slice_store_->Get(*vocab_, &terms_, x, most_others);
     if (it->second != nullptr) bytes_ += it->second->memory_bytes();
   }
   return it->second.get();

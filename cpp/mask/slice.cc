@@ -97,9 +97,10 @@ Slice::Slice(const Vocab& vocab, RoundTable table)
       words_((static_cast<size_t>(vocab.size()) + 31) / 32),
       single_(Characters(table_)) {}
 
-std::unique_ptr<Slice> Slice::Create(const Vocab& vocab, RoundTable table, Slice* utf8) {
+std::unique_ptr<Slice> Slice::Create(const Vocab& vocab, RoundTable table, Slice* utf8,
+                                     size_t most_others) {
   std::unique_ptr<Slice> slice(new Slice(vocab, std::move(table)));
-  slice->Walk(utf8);
+  if (!slice->Walk(utf8, most_others)) return nullptr;
   for (uint32_t i = 1; i < slice->others_.node_count(); i = slice->others_.nodes[i].end) {
     slice->root_children_[slice->others_.nodes[i].byte] = i;
   }
@@ -116,8 +117,8 @@ std::unique_ptr<Slice> Slice::Create(const Vocab& vocab, RoundTable table, Slice
 
 // Fills others_ and longest_. The trie of the others is laid down beside the walk: a subtree that
 // is refused is copied whole, a node above it, or with a token that ends inside an X, when it is
-// first needed.
-void Slice::Walk(const Slice* utf8) {
+// first needed. False as soon as it has more than `most_others` nodes.
+bool Slice::Walk(const Slice* utf8, size_t most_others) {
   struct Level {
     uint32_t state, count, node;
   };
@@ -125,17 +126,24 @@ void Slice::Walk(const Slice* utf8) {
   std::vector<Level> path(static_cast<size_t>(vocab_.max_token_bytes()) + 1, {0, 0, 0});
   Level* const levels = path.data();
   std::vector<uint32_t> open;  // the nodes of `out` on that path, from the root
+  // Mostly one or two nodes and tokens come at a time, thousands of times: they are written where
+  // there is room already.
   std::vector<TrieNode>& out = others_.nodes;
+  std::vector<TokenId>& others = others_.tokens;
+  size_t made = 0, used = 0;  // of these
+  auto make_room = [](auto* list, size_t taken, size_t more) {
+    if (list->size() - taken < more) list->resize(2 * list->size() + more + 1024);
+  };
   const TrieNode* const nodes = vocab_.nodes().data();
   const auto tokens = vocab_.trie_tokens();
   const TrieAlphabets& alphabets = vocab_.alphabets();
   auto add_node = [&](size_t depth, uint8_t byte) {
-    open.push_back(static_cast<uint32_t>(out.size()));
-    out.push_back(
-        {0, static_cast<uint32_t>(others_.tokens.size()), static_cast<uint16_t>(depth), byte, 0});
+    open.push_back(static_cast<uint32_t>(made));
+    make_room(&out, made, 1);
+    out[made++] = {0, static_cast<uint32_t>(used), static_cast<uint16_t>(depth), byte, 0};
   };
   auto close_to = [&](size_t depth) {
-    const auto end = static_cast<uint32_t>(out.size());
+    const auto end = static_cast<uint32_t>(made);
     for (; open.size() > depth; open.pop_back()) {
       out[open.back()].end = end;
       out[open.back()].leaf = end == open.back() + 1;
@@ -147,7 +155,10 @@ void Slice::Walk(const Slice* utf8) {
   auto add_tokens = [&](uint32_t from, uint32_t to) {
     if (from == to) return;
     AppendRun(from, to, &other_runs_);
-    others_.tokens.insert(others_.tokens.end(), tokens.begin() + from, tokens.begin() + to);
+    make_room(&others, used, to - from);
+    TokenId* const at = others.data() + used;
+    for (uint32_t t = from; t < to; ++t) at[t - from] = tokens[t];
+    used += to - from;
   };
   const uint16_t* const targets = table_.data();
   const Alphabet single = single_;
@@ -167,14 +178,16 @@ void Slice::Walk(const Slice* utf8) {
     if (open.size() > node.depth) close_to(node.depth);
     if (state == kRefused) {
       open_to(node.depth - 1u);
-      const auto node_shift = static_cast<uint32_t>(out.size()) - i;  // modulo 2^32
-      const auto token_shift = static_cast<uint32_t>(others_.tokens.size()) - node.tokens;
+      if (made + (node.end - i) > most_others) return false;
+      const auto node_shift = static_cast<uint32_t>(made) - i;  // modulo 2^32
+      const auto token_shift = static_cast<uint32_t>(used) - node.tokens;
       add_tokens(node.tokens, nodes[node.end].tokens);
-      for (const uint32_t end = node.end; i < end; ++i) {
-        TrieNode copy = nodes[i];
-        copy.end += node_shift;
-        copy.tokens += token_shift;
-        out.push_back(copy);
+      const uint32_t end = node.end;
+      make_room(&out, made, end - i);
+      for (TrieNode* to = out.data() + made; i < end; ++i, ++made, ++to) {
+        *to = nodes[i];
+        to->end += node_shift;
+        to->tokens += token_shift;
       }
       continue;
     }
@@ -203,14 +216,17 @@ void Slice::Walk(const Slice* utf8) {
     ++i;
   }
   longest_ = static_cast<int>(longest);
-  if (out.empty()) return;
+  others.resize(used);
+  if (made == 0) return true;
   close_to(0);
   out[0].leaf = 0;
-  const auto count = static_cast<uint32_t>(out.size());
-  out.push_back({count, static_cast<uint32_t>(others_.tokens.size()), 0, 0, 1});
+  const auto count = static_cast<uint32_t>(made);
+  out.resize(made);
+  out.push_back({count, static_cast<uint32_t>(used), 0, 0, 1});
   out.shrink_to_fit();
   others_.tokens.shrink_to_fit();
   other_runs_.shrink_to_fit();
+  return true;
 }
 
 // Fills counts_ and long_. The automaton is not needed any more then.

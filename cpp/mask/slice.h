@@ -37,7 +37,9 @@ class Slice {
   static Alphabet Characters(const RoundTable& table);
   // The slice of what Tabulate gave. `vocab` outlives it. `utf8`: a slice of which each X is of
   // whole characters of UTF-8, such as that of JSON strings, or null; with one it takes less time.
-  static std::unique_ptr<Slice> Create(const Vocab& vocab, RoundTable table, Slice* utf8 = nullptr);
+  // Null where others() would have more than some `most_others` nodes.
+  static std::unique_ptr<Slice> Create(const Vocab& vocab, RoundTable table, Slice* utf8 = nullptr,
+                                       size_t most_others = SIZE_MAX);
   ~Slice();
 
   // The tokens of 1..`most` X, as a bitmap of ceil(V/32) words. The first call with fewer than
@@ -51,7 +53,7 @@ class Slice {
 
  private:
   Slice(const Vocab& vocab, RoundTable table);
-  void Walk(const Slice* utf8);
+  bool Walk(const Slice* utf8, size_t most_others);
   void Count();
   const uint32_t* Make(size_t n);
 

@@ -68,7 +68,8 @@ std::shared_ptr<Slice> SliceStore::Found(const std::string& automaton) {
 }
 
 // Slices are made outside of the lock: where two threads make the same one, the first is kept.
-std::shared_ptr<Slice> SliceStore::Get(const Vocab& vocab, TermStore* terms, TermId x) {
+std::shared_ptr<Slice> SliceStore::Get(const Vocab& vocab, TermStore* terms, TermId x,
+                                       size_t most_others) {
   std::string text = terms->ClassKey(x);
   if (text.empty()) {
     // What loops inside is no class of characters, as a rule; where it were, walks do without.
@@ -97,8 +98,12 @@ std::shared_ptr<Slice> SliceStore::Get(const Vocab& vocab, TermStore* terms, Ter
     std::lock_guard lock(mutex_);
     utf8 = stays_;
   }
-  std::shared_ptr<Slice> made = Slice::Create(vocab, *std::move(table), utf8.get());
+  std::shared_ptr<Slice> made = Slice::Create(vocab, *std::move(table), utf8.get(), most_others);
   std::lock_guard lock(mutex_);
+  if (made == nullptr) {
+    automata_[text].clear();
+    return nullptr;
+  }
   if (auto slice = Found(automaton)) return slice;
   slices_[automaton] = {made, ++calls_};
   Evict();

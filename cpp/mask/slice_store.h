@@ -26,8 +26,10 @@ class SliceStore {
 
   explicit SliceStore(size_t most_bytes = size_t{16} << 20) : most_bytes_(most_bytes) {}
 
-  // The slice of `x`; null when x is not fit for one.
-  std::shared_ptr<Slice> Get(const Vocab& vocab, TermStore* terms, TermId x);
+  // The slice of `x`; null when x is not fit for one, or its slice has more others than
+  // `most_others` nodes, which are the same in all calls for one x.
+  std::shared_ptr<Slice> Get(const Vocab& vocab, TermStore* terms, TermId x,
+                             size_t most_others = SIZE_MAX);
   // Makes the slice of the characters of JSON strings, in all their spellings, and its bitmap of
   // all tokens. It stays. Nothing to do after the first time.
   void MakeJsonStrings(const Vocab& vocab);

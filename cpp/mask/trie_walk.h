@@ -183,6 +183,7 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
     Walker::Enter(&at, nodes[i].end, &begun.level);
     // A token may end inside a character.
     begun.from = {{at.completion + (beyond_ascii ? LeavingNodes::kRestOfCharacter : 0)}, at.id};
+    begun.inside = begun.leaving->inside.empty() ? 0 : begun.leaving->FirstInside(i + 1);
     leaps.push_back(std::move(begun));
     stop = i + 1;
     return true;
