@@ -135,6 +135,96 @@ TEST(LeavingNodes, AreThoseOfWhichTextsLeave) {
   EXPECT_NE(other.Of(alphabets, all[1], 8000), nullptr);
 }
 
+// Whether a text is of characters of the alphabet or some others, the last maybe cut off.
+bool StaysIn(std::string_view text, const Alphabet& all, const CodePointSet& others) {
+  for (size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<uint8_t>(text[i]);
+    const size_t length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    const std::string_view character = text.substr(i, length);
+    i += length;
+    if (StaysIn(character, all)) continue;
+    Alphabet any;
+    any.leads = ~uint64_t{0};
+    if (!StaysIn(character, any)) return false;
+    // One of the others is to begin so.
+    uint32_t first = lead & (0xFF >> (length + 1));
+    for (size_t k = 1; k < length; ++k) {
+      first = first << 6 | (k < character.size() ? static_cast<uint8_t>(character[k]) & 0x3Fu : 0);
+    }
+    const uint32_t last = first + (uint32_t{1} << (6 * (length - character.size()))) - 1;
+    if (others.Intersect(CodePointSet{{first, last}}).empty()) return false;
+  }
+  return true;
+}
+
+TEST(LeavingNodes, AreInsideOfCharactersToo) {
+  const auto vocab = MakeVocab(Tokens());
+  const auto nodes = vocab->nodes();
+  const TrieAlphabets& alphabets = vocab->alphabets();
+  const auto node_count = static_cast<uint32_t>(vocab->node_count());
+  Alphabet stays;
+  for (uint8_t c = 'a'; c <= 'z'; ++c) stays.Add(c);
+  stays.AddLead(0xCE);
+  const CodePointSet all_others[] = {
+      {{0xE9, 0xE9}},
+      {{0xC0, 0xE8}, {0xEA, 0xFF}},
+      {{0x65E5, 0x65E5}, {0x6700, 0x6FFF}},
+      {{0xE8, 0xE8}, {0x2000, 0x20AB}, {0x20AD, 0x20FF}, {0x6000, 0x65E4}},
+  };
+  LeavingNodes leaving;
+  std::vector<const SomeCharacters*> kept;
+  for (const CodePointSet& others : all_others) {
+    SomeCharacters some;
+    for (const CodePointRange range : others.ranges()) {
+      for (uint32_t c = range.lo; c <= range.hi; ++c) {
+        const uint32_t lead = c < 0x800 ? 0xC0 | c >> 6 : 0xE0 | c >> 12;
+        some.leads |= uint64_t{1} << (lead - Alphabet::kFirstLead);
+      }
+    }
+    std::vector<size_t> first(64);
+    size_t words = 0;
+    for (size_t lead = 0; lead < 64; ++lead) {
+      first[lead] = words;
+      if ((some.leads >> lead & 1) != 0) words += lead < 0x20 ? 1 : 64;
+    }
+    some.last.resize(words);
+    for (const CodePointRange range : others.ranges()) {
+      for (uint32_t c = range.lo; c <= range.hi; ++c) {
+        const uint32_t lead = c < 0x800 ? c >> 6 : 0x20 | c >> 12;
+        const size_t word = first[lead] + (c < 0x800 ? 0 : c >> 6 & 0x3F);
+        some.last[word] |= uint64_t{1} << (c & 0x3F);
+      }
+    }
+    kept.push_back(leaving.Keep(some));
+    ASSERT_NE(kept.back(), nullptr);
+    EXPECT_EQ(leaving.Keep(some), kept.back());
+    const auto set = leaving.Of(nodes, alphabets, stays, kept.back(), node_count);
+    ASSERT_NE(set, nullptr);
+    std::string text;
+    uint32_t left_until = 0;  // below a node that leaves
+    size_t inside = 0;
+    for (uint32_t i = 1; i < node_count; ++i) {
+      text.resize(nodes[i].depth - 1u);
+      text += static_cast<char>(nodes[i].byte);
+      if (i >= left_until && set->Has(i)) left_until = nodes[i].end;
+      ASSERT_EQ(i >= left_until, StaysIn(text, stays, others)) << "node " << i << ": " << text;
+      const size_t at = set->FirstInside(i);
+      if (at == set->inside.size() || set->inside[at].node != i) continue;
+      ++inside;
+      std::string before = {static_cast<char>(set->inside[at].lead)};
+      if (set->inside[at].second != 0) before += static_cast<char>(set->inside[at].second);
+      ASSERT_GT(text.size(), before.size());
+      EXPECT_EQ(text.substr(text.size() - 1 - before.size(), before.size()), before);
+    }
+    EXPECT_EQ(inside, set->inside.size());
+    EXPECT_GT(inside, 0u);
+  }
+  // They are told apart, and from the alphabet alone.
+  EXPECT_TRUE(leaving.Of(alphabets, stays, node_count)->inside.empty());
+  EXPECT_NE(leaving.Of(nodes, alphabets, stays, kept[0], node_count),
+            leaving.Of(nodes, alphabets, stays, kept[1], node_count));
+}
+
 using Maker = ContentMaker;
 using Make = NodeId (*)(Maker);
 
@@ -162,6 +252,12 @@ constexpr Make kLoops[] = {
       return m.b.Sequence(
           {m.b.Star(m.b.Sequence({m.b.Repeat(NoSpace(m), 1, kUnbounded), m.Text(" ")})),
            m.b.Repeat(NoSpace(m), 1, kUnbounded)});
+    },
+    // What leaves inside a character leads on.
+    [](Maker m) {
+      const CodePointSet gaps{{0xA0, 0xA0}, {0xE8, 0xE8}, {0x20AC, 0x20AC}, {0x65E5, 0x65E5}};
+      const CodePointSet others = CodePointSet::All().Minus(gaps).Minus({{'"', '"'}});
+      return m.b.Star(m.b.Sequence({m.b.Repeat(m.Of(others), 1, kUnbounded), m.Of(gaps)}));
     },
     // Several items at once.
     [](Maker m) {
