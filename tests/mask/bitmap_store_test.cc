@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 namespace grammask::internal {
@@ -15,9 +16,16 @@ std::vector<TokenId> Tokens() {
   return tokens;
 }
 
+std::vector<uint32_t> AllOf(const std::vector<TokenId>& tokens, size_t words) {
+  std::vector<uint32_t> all(words);
+  for (TokenId t : tokens) SetBit(all.data(), t);
+  return all;
+}
+
 TEST(BitmapStore, RunsUnionsAndContentMeet) {
   const std::vector<TokenId> tokens = Tokens();
-  BitmapStore store(7, tokens);
+  const std::vector<uint32_t> all = AllOf(tokens, 7);
+  BitmapStore store(tokens, all);
   const TokenRun runs[] = {{0, 5}, {9, 10}, {100, 140}};
   const uint32_t* bitmap = store.OfRuns(runs);
   for (uint32_t t = 0; t < 200; ++t) {
@@ -39,9 +47,24 @@ TEST(BitmapStore, RunsUnionsAndContentMeet) {
   EXPECT_GT(store.memory_bytes(), bytes);
 }
 
+TEST(BitmapStore, MostTokensAreAllButSome) {
+  std::vector<TokenId> tokens = Tokens();
+  std::erase(tokens, 77);
+  const std::vector<uint32_t> all = AllOf(tokens, 7);
+  BitmapStore store(tokens, all);
+  for (const uint32_t end : {100u, 150u, 199u}) {
+    const uint32_t* bitmap = store.OfRuns({{{3, 4}, {10, end}}});
+    std::vector<uint32_t> expected(7);
+    SetBit(expected.data(), tokens[3]);
+    for (uint32_t t = 10; t < end; ++t) SetBit(expected.data(), tokens[t]);
+    EXPECT_TRUE(std::ranges::equal(expected, std::span(bitmap, 7))) << end;
+  }
+}
+
 TEST(BitmapStore, ListsAreKeptOnce) {
   const std::vector<TokenId> tokens = Tokens();
-  BitmapStore store(7, tokens);
+  const std::vector<uint32_t> all = AllOf(tokens, 7);
+  BitmapStore store(tokens, all);
   const std::vector<TokenId> given = {5, 3, 9};
   const auto list = store.List(given);
   EXPECT_TRUE(std::ranges::equal(list, given));
@@ -52,7 +75,8 @@ TEST(BitmapStore, ListsAreKeptOnce) {
 TEST(BitmapStore, ManyRunsGoByContent) {
   std::vector<TokenId> tokens(1000);
   for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<TokenId>(999 - i);
-  BitmapStore store(32, tokens);
+  const std::vector<uint32_t> all = AllOf(tokens, 32);
+  BitmapStore store(tokens, all);
   std::vector<TokenRun> apart, whole = {{0, 400}};
   for (uint32_t t = 0; t < 400; t += 2) apart.push_back({t, t + 2});
   EXPECT_EQ(store.OfRuns(apart), store.OfRuns(whole));
