@@ -152,6 +152,8 @@ bool StaysIn(std::string_view text, const Alphabet& all, const CodePointSet& oth
       first = first << 6 | (k < character.size() ? static_cast<uint8_t>(character[k]) & 0x3Fu : 0);
     }
     const uint32_t last = first + (uint32_t{1} << (6 * (length - character.size()))) - 1;
+    constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};  // by length
+    first = std::max(first, kLeast[length]);
     if (others.Intersect(CodePointSet{{first, last}}).empty()) return false;
   }
   return true;
@@ -173,6 +175,7 @@ TEST(LeavingNodes, AreInsideOfCharactersToo) {
   };
   LeavingNodes leaving;
   std::vector<const SomeCharacters*> kept;
+  size_t second_bytes = 0, third_bytes = 0;  // that leave
   for (const CodePointSet& others : all_others) {
     SomeCharacters some;
     for (const CodePointRange range : others.ranges()) {
@@ -212,13 +215,15 @@ TEST(LeavingNodes, AreInsideOfCharactersToo) {
       if (at == set->inside.size() || set->inside[at].node != i) continue;
       ++inside;
       std::string before = {static_cast<char>(set->inside[at].lead)};
+      ++(set->inside[at].second == 0 ? second_bytes : third_bytes);
       if (set->inside[at].second != 0) before += static_cast<char>(set->inside[at].second);
       ASSERT_GT(text.size(), before.size());
       EXPECT_EQ(text.substr(text.size() - 1 - before.size(), before.size()), before);
     }
     EXPECT_EQ(inside, set->inside.size());
-    EXPECT_GT(inside, 0u);
   }
+  EXPECT_GT(second_bytes, 0u);
+  EXPECT_GT(third_bytes, 0u);
   // They are told apart, and from the alphabet alone.
   EXPECT_TRUE(leaving.Of(alphabets, stays, node_count)->inside.empty());
   EXPECT_NE(leaving.Of(nodes, alphabets, stays, kept[0], node_count),
