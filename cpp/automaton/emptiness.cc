@@ -502,19 +502,16 @@ std::optional<TermId> TermStore::CheckedByWitness(TermId id) {
     return least != UINT64_MAX;
   };
   // Ways of neighbouring states soon meet: what came of one is kept for all places on it.
-  absl::InlinedVector<Witness*, kLongestWitness> way;
-  if (witnesses_.size() > kMostWitnesses) witnesses_.clear();
-  witnesses_.reserve(witnesses_.size() + length);  // so that `way` stays
+  absl::InlinedVector<WitnessKey, kLongestWitness> way;
   bool found = true;
   for (uint64_t left = length; left > 0; --left) {
     WitnessKey key = {static_cast<uint32_t>(left)};
     for (TermId part : at) key.push_back(part.value);
-    const auto [it, added] = witnesses_.try_emplace(std::move(key));
-    if (!added) {
-      found = it->second == Witness::kFound;
+    if (const auto known = witnesses_.find(key); known != witnesses_.end()) {
+      found = known->second;
       break;
     }
-    way.push_back(&it->second);
+    way.push_back(std::move(key));
     found = step(left);
     if (!found) break;
     at = best;
@@ -522,7 +519,8 @@ std::optional<TermId> TermStore::CheckedByWitness(TermId id) {
       found = std::ranges::all_of(at, [&](TermId part) { return terms_[part.value].nullable; });
     }
   }
-  for (Witness* witness : way) *witness = found ? Witness::kFound : Witness::kNone;
+  if (witnesses_.size() > kMostWitnesses) witnesses_.clear();
+  for (WitnessKey& key : way) witnesses_.emplace(std::move(key), found);
   if (!found) return std::nullopt;
   return Vouched(id, length);
 }

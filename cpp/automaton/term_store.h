@@ -566,10 +566,10 @@ class TermStore {
   // emptiness.cc.
   absl::flat_hash_map<uint32_t, const Expansion*> raw_;
   absl::flat_hash_map<uint32_t, uint8_t> known_;
-  // By bytes left and the parts of an intersection: what CheckedByWitness has found from there.
-  enum class Witness : uint8_t { kNone, kFound };
+  // By bytes left and the parts of an intersection: whether CheckedByWitness found a text of so
+  // many bytes.
   using WitnessKey = absl::InlinedVector<uint32_t, 5>;
-  absl::flat_hash_map<WitnessKey, Witness> witnesses_;
+  absl::flat_hash_map<WitnessKey, bool> witnesses_;
   // By X; and the pairs of an X and a state for which none could be made.
   absl::flat_hash_map<uint32_t, std::vector<std::unique_ptr<CountLengths>>> count_lengths_;
   absl::flat_hash_set<std::pair<uint32_t, uint32_t>> uncounted_;

@@ -96,7 +96,7 @@ class LeavingNodes {
     std::shared_ptr<const LeavingSet> nodes;
   };
   static constexpr size_t kKept = 8;
-  static constexpr size_t kMostSome = 64;
+  static constexpr size_t kMostSome = 256;
 
   std::array<Entry, kKept> entries_;
   uint64_t uses_ = 0;

@@ -24,6 +24,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "automaton/lengths.h"
 
@@ -135,10 +136,10 @@ void LookAtLooseLeads(TermStore& terms, WalkScratch* scratch, uint64_t leads, Wa
 }
 
 // Whether each text of bytes out of the ranges, one at least, leads from `from` to `to`, and no
-// other text anywhere.
+// other text anywhere; nothing ends on the way.
 bool OnlyLead(SetTable& sets, SetId from, std::span<const ByteRange> ranges, SetId to) {
   if (ranges.empty()) return from == to;
-  if (from == to) return false;
+  if (from == to || sets.set(from).escaping) return false;
   const StepTable& table = sets.Table(from);
   uint16_t last = 0;
   for (int b = 0; b < 256; ++b) {
@@ -154,7 +155,7 @@ bool OnlyLead(SetTable& sets, SetId from, std::span<const ByteRange> ranges, Set
 }
 bool OnlyLead(TermStore& terms, TermId from, std::span<const ByteRange> ranges, TermId to) {
   if (ranges.empty()) return from == to;
-  if (from == to) return false;
+  if (from == to || terms.term(from).nullable) return false;
   const Expansion& e = terms.Expand(from);
   if (!e.calls.empty() || !e.tokens.empty()) return false;
   int next = ranges[0].lo;
@@ -189,13 +190,22 @@ void AddOnlyLeads(Store& store, Id at, Step&& step, Alphabet* stays) {
   }
 }
 
-// Of the edges of a state inside a character, the bytes that lead to `at`, less 0x80. False where
-// it reads anything but bytes of the range.
-bool LastBytes(TermStore& terms, TermId state, ByteRange range, TermId at, uint64_t* bits) {
+// The edges of a state inside a character; nullopt where it may end there or reads anything but
+// bytes of the range.
+std::optional<std::span<const ByteEdge>> EdgesInside(TermStore& terms, TermId state,
+                                                     ByteRange range) {
+  if (terms.term(state).nullable) return std::nullopt;
   const Expansion& e = terms.Expand(state);
-  if (!e.calls.empty() || !e.tokens.empty()) return false;
-  for (const ByteEdge& edge : e.bytes) {
-    if (edge.lo < range.lo || edge.hi > range.hi) return false;
+  if (e.bytes.empty() || !e.calls.empty() || !e.tokens.empty()) return std::nullopt;
+  if (e.bytes.front().lo < range.lo || e.bytes.back().hi > range.hi) return std::nullopt;
+  return e.bytes;
+}
+
+// Of these, the bytes that lead to `at`, less 0x80. False where there are no such edges.
+bool LastBytes(TermStore& terms, TermId state, ByteRange range, TermId at, uint64_t* bits) {
+  const auto edges = EdgesInside(terms, state, range);
+  if (!edges.has_value()) return false;
+  for (const ByteEdge& edge : *edges) {
     if (edge.to != at) continue;
     *bits |= (~uint64_t{0} >> (63 - (edge.hi - edge.lo))) << (edge.lo - 0x80);
   }
@@ -213,17 +223,16 @@ SomeCharacters SomeThatStay(TermStore& terms, TermId at, uint64_t leads) {
     if (e == nullptr || e->to == at) continue;
     const auto after = BytesAfter(static_cast<uint8_t>(b));
     uint64_t last[64] = {};
-    bool fits = true, any = false;
+    bool fits = false, any = false;
     if (after.size() == 1) {
       fits = LastBytes(terms, e->to, after[0], at, last);
       any = last[0] != 0;
     } else {
-      const Expansion& second = terms.Expand(e->to);
-      fits = second.calls.empty() && second.tokens.empty();
-      for (const ByteEdge& s : second.bytes) {
+      const auto second = EdgesInside(terms, e->to, after[0]);
+      fits = second.has_value();
+      for (const ByteEdge& s : second.value_or(std::span<const ByteEdge>())) {
         uint64_t bits = 0;
-        fits = fits && s.lo >= after[0].lo && s.hi <= after[0].hi && s.to != at &&
-               LastBytes(terms, s.to, after[1], at, &bits);
+        fits = s.to != at && LastBytes(terms, s.to, after[1], at, &bits);
         if (!fits) break;
         any |= bits != 0;
         std::fill(last + (s.lo - 0x80), last + (s.hi - 0x80) + 1, bits);

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "mask/mask_world.h"
@@ -38,6 +39,10 @@ std::vector<std::string> Tokens() {
                   "ab\xFF\x61",
                   "ab\x80",
                   "\xC3\x61\x61",
+                  "\xC3]",
+                  "ab\xC3]",
+                  "\xE2\x82]",
+                  "z\xE2\x82)]",
                   "ab\xE6\x97\x61",
                   "\xC3\xA9\x80\x61",
                   "\xED\xA0\x80",
@@ -287,6 +292,14 @@ constexpr Make kLoops[] = {
     [](Maker m) { return m.b.Star(m.b.Choice({Letters(m), m.b.Bytes("\xC3\x61")})); },
     [](Maker m) { return m.b.Star(m.b.Choice({Wide(m), m.b.Bytes("\xFF"), m.b.Bytes("\x80")})); },
     [](Maker m) { return m.b.Sequence({m.b.Bytes("a"), m.b.AnyBytes(), m.b.Bytes("z")}); },
+    // Which may end inside a character.
+    [](Maker m) {
+      return m.b.Sequence({m.b.Star(Wide(m)), m.b.Choice({m.b.Bytes("\xC3"), m.b.Bytes("-")})});
+    },
+    [](Maker m) {
+      return m.b.Sequence(
+          {m.b.Star(NoSpace(m)), m.b.Choice({m.b.Bytes("\xE2\x82"), m.b.Bytes(" ")})});
+    },
 };
 
 constexpr Make kRests[] = {
@@ -301,22 +314,26 @@ constexpr std::string_view kTexts[] = {"",           "a",      "ab",       "a-",
 
 TEST(LeavingNodes, MasksOfLoops) {
   const auto vocab = MakeVocab(Tokens());
-  for (bool json : {true, false}) {
+  for (const auto [json, recursive] : {std::pair(true, false), std::pair(false, false),
+                                       std::pair(true, true), std::pair(false, true)}) {
     for (size_t r = 0; r < std::size(kRests); ++r) {
       MaskWorld world(vocab);
       for (size_t i = 0; i < std::size(kLoops); ++i) {
         const SetId start = world.Start([&](GrammarBuilder& b) {
           Maker m{b, json};
           const RuleId item = b.AddRule("item");
-          b.SetBody(item, b.Sequence({kLoops[i](m), kRests[r](m)}));
+          const NodeId flat = b.Sequence({kLoops[i](m), kRests[r](m)});
+          // A recursive rule is a procedure, which may end inside a token.
+          const NodeId nested = b.Sequence({b.Bytes("("), b.Rule(item), b.Bytes(")")});
+          b.SetBody(item, recursive ? b.Choice({flat, nested}) : flat);
           return b.Sequence({b.Rule(item), b.Bytes("]")});
         });
         for (std::string_view text : kTexts) {
           const SetId set = world.sets().Run(start, text);
           if (set == SetTable::Dead()) continue;
-          world.Check(set, std::string(json ? "json" : "raw") + " loop " + std::to_string(i) +
-                               " rest " + std::to_string(r) + " after \"" + std::string(text) +
-                               "\"");
+          world.Check(set, std::string(json ? "json" : "raw") + (recursive ? " nested" : "") +
+                               " loop " + std::to_string(i) + " rest " + std::to_string(r) +
+                               " after \"" + std::string(text) + "\"");
           if (HasFatalFailure()) return;
         }
       }
