@@ -213,6 +213,29 @@ TEST(SliceStore, KeepsThemByWhatXIs) {
   EXPECT_EQ(store.Get(*vocab, &later, later.Character(CodePointSet{{'a', 'z'}}, false)), slice);
 }
 
+// A bound on the nodes of the others, which is found to be too low before all are there.
+TEST(SliceStore, TooManyOthersAreNone) {
+  const auto vocab = MakeVocab(Tokens());
+  TermStore terms({}, 16);
+  const TermId x = terms.Character(CodePointSet{{'a', 'z'}}, false);
+  SliceStore free;
+  const auto slice = free.Get(*vocab, &terms, x);
+  ASSERT_NE(slice, nullptr);
+  const size_t others = slice->others().node_count();
+  ASSERT_GT(others, 10u);
+  SliceStore enough;
+  const auto same = enough.Get(*vocab, &terms, x, others);
+  ASSERT_NE(same, nullptr);
+  const size_t words = (static_cast<size_t>(vocab->size()) + 31) / 32;
+  EXPECT_EQ(TokensOf({same->UpTo(UINT64_MAX), words}), TokensOf({slice->UpTo(UINT64_MAX), words}));
+  for (const size_t most : {size_t{0}, others / 2, others - 2}) {
+    SliceStore store;
+    EXPECT_EQ(store.Get(*vocab, &terms, x, most), nullptr) << most;
+    EXPECT_EQ(store.Get(*vocab, &terms, x, most), nullptr) << "again";
+    EXPECT_EQ(store.slice_bytes(), 0u);
+  }
+}
+
 // Terms whose texts could be mistaken for one another must not share a slice.
 TEST(SliceStore, LookalikesAreKeptApart) {
   const auto vocab = MakeVocab({"a", "b", "c", "a\" | \"b", "x"});
