@@ -6,7 +6,6 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "mask/mask_world.h"
@@ -314,8 +313,8 @@ constexpr std::string_view kTexts[] = {"",           "a",      "ab",       "a-",
 
 TEST(LeavingNodes, MasksOfLoops) {
   const auto vocab = MakeVocab(Tokens());
-  for (const auto [json, recursive] : {std::pair(true, false), std::pair(false, false),
-                                       std::pair(true, true), std::pair(false, true)}) {
+  for (int config = 0; config < 4; ++config) {
+    const bool json = config % 2 == 0, recursive = config >= 2;
     for (size_t r = 0; r < std::size(kRests); ++r) {
       MaskWorld world(vocab);
       for (size_t i = 0; i < std::size(kLoops); ++i) {
