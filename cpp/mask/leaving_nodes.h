@@ -36,10 +36,10 @@ class LeavingSet : public NodeSet {
     friend auto operator<=>(const Inside&, const Inside&) = default;
   };
   std::vector<Inside> inside;  // ascending
-  // The first of these that is `node` or comes after it.
-  size_t FirstInside(uint32_t node) const {
-    return static_cast<size_t>(std::ranges::lower_bound(inside, node, {}, &Inside::node) -
-                               inside.begin());
+  // The one that is `node`; null where there is none.
+  const Inside* FindInside(uint32_t node) const {
+    const auto it = std::ranges::lower_bound(inside, node, {}, &Inside::node);
+    return it != inside.end() && it->node == node ? &*it : nullptr;
   }
 };
 

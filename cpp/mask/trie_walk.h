@@ -183,7 +183,6 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
     Walker::Enter(&at, nodes[i].end, &begun.level);
     // A token may end inside a character.
     begun.from = {{at.completion + (beyond_ascii ? LeavingNodes::kRestOfCharacter : 0)}, at.id};
-    begun.inside = begun.leaving->inside.empty() ? 0 : begun.leaving->FirstInside(i + 1);
     leaps.push_back(std::move(begun));
     stop = i + 1;
     return true;
@@ -315,11 +314,9 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
         continue;
       }
       walker.Rewind(&leap.level);
-      const auto& inside = leap.leaving->inside;
-      while (leap.inside < inside.size() && inside[leap.inside].node < next) ++leap.inside;
-      if (leap.inside < inside.size() && inside[leap.inside].node == next) {
-        *to = walker.Step(&leap.level, inside[leap.inside].lead);
-        if (inside[leap.inside].second != 0) *to = step_from(*to, inside[leap.inside].second);
+      if (const LeavingSet::Inside* inside = leap.leaving->FindInside(next)) {
+        *to = walker.Step(&leap.level, inside->lead);
+        if (inside->second != 0) *to = step_from(*to, inside->second);
         *to = step_from(*to, nodes[next].byte);
       } else {
         *to = walker.Step(&leap.level, nodes[next].byte);

@@ -135,6 +135,17 @@ void LookAtLooseLeads(TermStore& terms, WalkScratch* scratch, uint64_t leads, Wa
   known = {loop->looked, loop->alphabet.leads};
 }
 
+// The edges of a state inside a character; nullopt where it may end there or reads anything but
+// bytes of the range.
+std::optional<std::span<const ByteEdge>> EdgesInside(TermStore& terms, TermId state,
+                                                     ByteRange range) {
+  if (terms.term(state).nullable) return std::nullopt;
+  const Expansion& e = terms.Expand(state);
+  if (e.bytes.empty() || !e.calls.empty() || !e.tokens.empty()) return std::nullopt;
+  if (e.bytes.front().lo < range.lo || e.bytes.back().hi > range.hi) return std::nullopt;
+  return e.bytes;
+}
+
 // Whether each text of bytes out of the ranges, one at least, leads from `from` to `to`, and no
 // other text anywhere; nothing ends on the way.
 bool OnlyLead(SetTable& sets, SetId from, std::span<const ByteRange> ranges, SetId to) {
@@ -155,11 +166,11 @@ bool OnlyLead(SetTable& sets, SetId from, std::span<const ByteRange> ranges, Set
 }
 bool OnlyLead(TermStore& terms, TermId from, std::span<const ByteRange> ranges, TermId to) {
   if (ranges.empty()) return from == to;
-  if (from == to || terms.term(from).nullable) return false;
-  const Expansion& e = terms.Expand(from);
-  if (!e.calls.empty() || !e.tokens.empty()) return false;
+  if (from == to) return false;
+  const auto edges = EdgesInside(terms, from, ranges[0]);
+  if (!edges.has_value()) return false;
   int next = ranges[0].lo;
-  for (const ByteEdge& edge : e.bytes) {
+  for (const ByteEdge& edge : *edges) {
     if (edge.lo != next || !OnlyLead(terms, edge.to, ranges.subspan(1), to)) return false;
     next = edge.hi + 1;
   }
@@ -190,18 +201,8 @@ void AddOnlyLeads(Store& store, Id at, Step&& step, Alphabet* stays) {
   }
 }
 
-// The edges of a state inside a character; nullopt where it may end there or reads anything but
-// bytes of the range.
-std::optional<std::span<const ByteEdge>> EdgesInside(TermStore& terms, TermId state,
-                                                     ByteRange range) {
-  if (terms.term(state).nullable) return std::nullopt;
-  const Expansion& e = terms.Expand(state);
-  if (e.bytes.empty() || !e.calls.empty() || !e.tokens.empty()) return std::nullopt;
-  if (e.bytes.front().lo < range.lo || e.bytes.back().hi > range.hi) return std::nullopt;
-  return e.bytes;
-}
-
-// Of these, the bytes that lead to `at`, less 0x80. False where there are no such edges.
+// Of the edges of a state inside a character, the bytes that lead to `at`, less 0x80. False where
+// EdgesInside gives none.
 bool LastBytes(TermStore& terms, TermId state, ByteRange range, TermId at, uint64_t* bits) {
   const auto edges = EdgesInside(terms, state, range);
   if (!edges.has_value()) return false;

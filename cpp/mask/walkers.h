@@ -147,7 +147,6 @@ struct Leap {
   uint32_t stop, end;
   Level level;
   WholeFrom<Id> from;
-  size_t inside = 0;  // of leaving->inside: those before are passed
 };
 
 // Of states without their bounds: first bytes beyond ASCII that were looked at, and those that

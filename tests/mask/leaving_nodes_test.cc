@@ -215,12 +215,12 @@ TEST(LeavingNodes, AreInsideOfCharactersToo) {
       text += static_cast<char>(nodes[i].byte);
       if (i >= left_until && set->Has(i)) left_until = nodes[i].end;
       ASSERT_EQ(i >= left_until, StaysIn(text, stays, others)) << "node " << i << ": " << text;
-      const size_t at = set->FirstInside(i);
-      if (at == set->inside.size() || set->inside[at].node != i) continue;
+      const LeavingSet::Inside* at = set->FindInside(i);
+      if (at == nullptr) continue;
       ++inside;
-      std::string before = {static_cast<char>(set->inside[at].lead)};
-      ++(set->inside[at].second == 0 ? second_bytes : third_bytes);
-      if (set->inside[at].second != 0) before += static_cast<char>(set->inside[at].second);
+      std::string before = {static_cast<char>(at->lead)};
+      ++(at->second == 0 ? second_bytes : third_bytes);
+      if (at->second != 0) before += static_cast<char>(at->second);
       ASSERT_GT(text.size(), before.size());
       EXPECT_EQ(text.substr(text.size() - 1 - before.size(), before.size()), before);
     }
