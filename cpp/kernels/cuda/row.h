@@ -72,11 +72,13 @@ struct Slots {
   }
   // Lanes of the slot whose column the mask allows; lanes outside the row count as not allowed.
   GM_DEVICE uint32_t Allowed(int32_t slot, const int32_t* mask, int32_t vocab_offset) const {
-    return device::MaskBits<kLanes>(mask, vocab_offset + FirstColumn(slot), vocab_offset,
-                                    vocab_offset + columns);
+    const int32_t first = vocab_offset + FirstColumn(slot);
+    if (IsWhole(slot)) return device::WholeMaskBits<kLanes>(mask, first);
+    return device::MaskBits<kLanes>(mask, first, vocab_offset, vocab_offset + columns);
   }
   // Lanes that belong to the row.
   GM_DEVICE uint32_t Own(int32_t slot) const {
+    if (IsWhole(slot)) return kAllLanes;
     const int32_t first = FirstColumn(slot);
     uint32_t lanes = kAllLanes;
     if (first < 0) lanes &= kAllLanes << -first;

@@ -29,6 +29,12 @@ GM_DEVICE uint32_t ShuffleXor(uint32_t value, int lanes) {
 GM_DEVICE uint32_t ShuffleUp(uint32_t value, int lanes) {
   return __shfl_up_sync(0xFFFFFFFFu, value, static_cast<unsigned>(lanes));
 }
+GM_DEVICE uint32_t ShuffleFrom(uint32_t value, uint32_t lane) {
+  return __shfl_sync(0xFFFFFFFFu, value, static_cast<int>(lane));
+}
+// Of the values of a warp's threads.
+GM_DEVICE uint32_t WarpAnd(uint32_t value) { return __reduce_and_sync(0xFFFFFFFFu, value); }
+GM_DEVICE uint32_t WarpOr(uint32_t value) { return __reduce_or_sync(0xFFFFFFFFu, value); }
 // Writes 16 bytes at once. Said to the compiler in so many words, as it would merge this store with
 // others of single words.
 GM_DEVICE void Store16(void* to, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
@@ -79,6 +85,7 @@ GM_DEVICE void TeamBarrier() {
 // The place in another block's shared memory that `mine` is in this one's.
 template <class T>
 GM_DEVICE const T* InBlock(const T* mine, uint32_t rank) {
+  if (TeamBlocks() == 1) return mine;  // as ordinary shared memory, which tools can follow
   uint64_t there;
   asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(mine), "r"(rank));
   return reinterpret_cast<const T*>(there);
@@ -104,6 +111,9 @@ uint32_t BlockIndex();
 void BlockBarrier();
 uint32_t ShuffleXor(uint32_t value, int lanes);
 uint32_t ShuffleUp(uint32_t value, int lanes);
+uint32_t ShuffleFrom(uint32_t value, uint32_t lane);
+uint32_t WarpAnd(uint32_t value);
+uint32_t WarpOr(uint32_t value);
 void Store16(void* to, uint32_t a, uint32_t b, uint32_t c, uint32_t d);
 uint32_t SharedAdd(uint32_t* word, uint32_t value);
 uint32_t FloatBits(float value);

@@ -264,6 +264,15 @@ uint32_t ShuffleUp(uint32_t value, int lanes) {
   const auto up = static_cast<uint32_t>(lanes);
   return Shuffle(value, lane < up ? lane : lane - up);
 }
+uint32_t ShuffleFrom(uint32_t value, uint32_t lane) { return Shuffle(value, lane); }
+uint32_t WarpAnd(uint32_t value) {
+  for (int lanes = 1; lanes < 32; lanes *= 2) value &= ShuffleXor(value, lanes);
+  return value;
+}
+uint32_t WarpOr(uint32_t value) {
+  for (int lanes = 1; lanes < 32; lanes *= 2) value |= ShuffleXor(value, lanes);
+  return value;
+}
 void Store16(void* to, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   const uint32_t words[4] = {a, b, c, d};
   if (reinterpret_cast<uintptr_t>(to) % 16 != 0) {
