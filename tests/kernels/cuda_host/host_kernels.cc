@@ -13,7 +13,7 @@ template <int kBytes, bool kInPlace>
 std::string RunApply(const LaunchShape& shape, const void* params) {
   ApplyParams p;
   std::memcpy(&p, params, sizeof(p));
-  return RunLaunch(shape, 0, true, [&](void*) { ApplyBody<kBytes, kInPlace>(p); });
+  return RunLaunch(shape, 0, kInPlace, [&](void*) { ApplyBody<kBytes, kInPlace>(p); });
 }
 
 template <class F>

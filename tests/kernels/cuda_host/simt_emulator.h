@@ -24,8 +24,8 @@ struct LaunchShape {
 };
 
 // Calls body(shared) for every thread, `shared` being its block's shared memory, filled with 0xA5
-// bytes. Returns "", or what went wrong. `has_barriers` false: the body has none, and is called
-// without fibers.
+// bytes. Returns "", or what went wrong. `has_barriers` false: the body has none, nor shuffles, and
+// is called without fibers.
 std::string RunLaunch(const LaunchShape& shape, size_t shared_bytes, bool has_barriers,
                       const std::function<void(void* shared)>& body);
 
