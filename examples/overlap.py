@@ -156,23 +156,28 @@ class Overlapped(Loop):
 
     def step(self):
         begun = NOW()
-        events = [torch.cuda.Event(enable_timing=True) for _ in range(2)] if self.on_gpu else []
         self.pipeline.begin(self.requests, self.tokens)
-        for event in events[:1]:
-            event.record()
+        before = self.mark()
         logits = self.forward()
-        for event in events[1:]:
-            event.record()
+        after = self.mark()
         self.pipeline.apply(logits)
         applied = NOW()
         self.sample(logits)
         ended = NOW()
         self.times.append([("step", begun, ended)])
         if self.on_gpu:  # this thread only started what the GPU does
-            computed = min(begun + int(events[0].elapsed_time(events[1]) * 1e6), ended)
+            computed = min(begun + int(before.elapsed_time(after) * 1e6), ended)
             self.times[-1].append(("forward", begun, computed))
             applied = max(applied, computed)
         self.times[-1].append(("sample", applied, ended))
+
+    def mark(self):
+        """Where the GPU is, to take times between; None without one."""
+        if not self.on_gpu:
+            return None
+        event = torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
 
     def close(self):
         for name, _, number, begin, end in self.pipeline.spans():

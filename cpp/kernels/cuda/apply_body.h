@@ -57,6 +57,25 @@ GM_DEVICE void StoreSlot(void* row, const Slots<kBytes>& slots, int32_t slot, co
   }
 }
 
+// In place, to kSlotsAtOnce slots from `base` on, `step` apart: the lanes refused[i] of the i-th.
+template <int kBytes>
+GM_DEVICE void Refuse(const ApplyParams& p, void* row, const Slots<kBytes>& slots, int32_t base,
+                      int32_t step, const uint32_t (&refused)[kSlotsAtOnce]) {
+  Vector vectors[kSlotsAtOnce];
+  for (int i = 0; i < kSlotsAtOnce; ++i) {
+    const int32_t slot = base + step * i;
+    vectors[i] = {{0, 0, 0, 0}};
+    if (refused[i] != 0 && refused[i] != slots.kAllLanes && slots.IsWhole(slot)) {
+      vectors[i] = LoadSlot<kBytes>(row, slots, slot);
+    }
+  }
+  for (int i = 0; i < kSlotsAtOnce; ++i) {
+    if (refused[i] == 0) continue;
+    StoreSlot<kBytes>(row, slots, base + step * i,
+                      Overwrite<kBytes>(vectors[i], refused[i], p.minus_infinity), refused[i]);
+  }
+}
+
 // What one thread does to the slots [first, count) step `step` of one row, in place.
 template <int kBytes>
 GM_DEVICE void ApplyInPlace(const ApplyParams& p, void* row, const int32_t* mask, int32_t first,
@@ -64,7 +83,6 @@ GM_DEVICE void ApplyInPlace(const ApplyParams& p, void* row, const int32_t* mask
   const Slots<kBytes> slots(row, p.in.columns);
   for (int32_t base = first; base < slots.count; base += step * kSlotsAtOnce) {
     uint32_t refused[kSlotsAtOnce];
-    Vector vectors[kSlotsAtOnce];
     for (int i = 0; i < kSlotsAtOnce; ++i) {
       const int32_t slot = base + step * i;
       refused[i] = 0;
@@ -72,24 +90,11 @@ GM_DEVICE void ApplyInPlace(const ApplyParams& p, void* row, const int32_t* mask
         refused[i] = slots.Own(slot) & ~slots.Allowed(slot, mask, p.in.vocab_offset);
       }
     }
-    for (int i = 0; i < kSlotsAtOnce; ++i) {
-      const int32_t slot = base + step * i;
-      vectors[i] = {{0, 0, 0, 0}};
-      if (refused[i] != 0 && refused[i] != slots.kAllLanes && slots.IsWhole(slot)) {
-        vectors[i] = LoadSlot<kBytes>(row, slots, slot);
-      }
-    }
-    for (int i = 0; i < kSlotsAtOnce; ++i) {
-      if (refused[i] == 0) continue;
-      StoreSlot<kBytes>(row, slots, base + step * i,
-                        Overwrite<kBytes>(vectors[i], refused[i], p.minus_infinity), refused[i]);
-    }
+    Refuse<kBytes>(p, row, slots, base, step, refused);
   }
 }
 
-inline constexpr int kWordsAtOnce = 32;  // of a mask, one for each thread of a warp
-
-// The columns that whole runs of kWordsAtOnce words of the mask are about, in place; how many slots
+// The columns that whole runs of kWarp words of the mask are about, in place; how many slots
 // that is from the row's first on. 0 where slots and words do not begin together, and where warps
 // are too many for the row's runs: few rows are done sooner a slot a thread. All threads of a block
 // call.
@@ -100,46 +105,32 @@ GM_DEVICE int32_t ApplyWholeWords(const ApplyParams& p, void* row, const int32_t
   constexpr auto kLanes = static_cast<uint32_t>(Slots<kBytes>::kLanes);
   if (slots.shift != 0 || p.in.vocab_offset % 32 != 0) return 0;
   constexpr int kRounds = 32 / Slots<kBytes>::kLanes;  // slots of a thread
-  constexpr int kRoundsAtOnce = kSlotsAtOnce;          // divides kRounds: 4, 8 or 16
-  constexpr int32_t kSlots = kRounds * 32;
-  const int32_t runs = p.in.columns / (kWordsAtOnce * 32);
-  const auto lane = static_cast<int32_t>(ThreadIndex() % 32);
-  const auto warp = static_cast<int32_t>(ThreadIndex() / 32);
+  static_assert(kRounds % kSlotsAtOnce == 0);
+  const int32_t runs = p.in.columns / (kWarp * 32);
+  const auto lane = static_cast<int32_t>(ThreadIndex() % kWarp);
+  const auto warp = static_cast<int32_t>(ThreadIndex() / kWarp);
   const uint32_t from = static_cast<uint32_t>(lane) * kLanes / 32;  // of round 0, the thread
   const uint32_t shift = static_cast<uint32_t>(lane) * kLanes % 32;
-  const int32_t step = blocks * static_cast<int32_t>(BlockThreads() / 32);
+  const int32_t step = blocks * static_cast<int32_t>(BlockThreads() / kWarp);
   if (step > 2 * runs) return 0;
   const int32_t* words = mask + p.in.vocab_offset / 32 + lane;
   for (int32_t run = warp * blocks + block; run < runs; run += step) {  // first one a block
-    const auto word = static_cast<uint32_t>(words[int64_t{run} * kWordsAtOnce]);
+    const auto word = static_cast<uint32_t>(words[int64_t{run} * kWarp]);
     if (WarpAnd(word) == 0xFFFFFFFFu) continue;
     const bool refuses_all = WarpOr(word) == 0;
-    for (int base = 0; base < kRounds; base += kRoundsAtOnce) {
-      uint32_t refused[kRoundsAtOnce];
-      Vector vectors[kRoundsAtOnce];
-      const int32_t first = run * kSlots + base * 32 + lane;
-      for (int i = 0; i < kRoundsAtOnce; ++i) {
+    for (int round = 0; round < kRounds; round += kSlotsAtOnce) {
+      uint32_t refused[kSlotsAtOnce];
+      for (int i = 0; i < kSlotsAtOnce; ++i) {
         refused[i] = slots.kAllLanes;
         if (!refuses_all) {
-          const auto round = static_cast<uint32_t>(base + i);
-          refused[i] &= ~(ShuffleFrom(word, round * kLanes + from) >> shift);
+          const auto before = static_cast<uint32_t>(round + i) * kLanes;
+          refused[i] &= ~(ShuffleFrom(word, before + from) >> shift);
         }
       }
-      for (int i = 0; i < kRoundsAtOnce; ++i) {
-        vectors[i] = {{0, 0, 0, 0}};
-        if (refused[i] != 0 && refused[i] != slots.kAllLanes) {
-          vectors[i] = LoadSlot<kBytes>(row, slots, first + 32 * i);
-        }
-      }
-      for (int i = 0; i < kRoundsAtOnce; ++i) {
-        if (refused[i] == 0) continue;
-        const Vector vector = Overwrite<kBytes>(vectors[i], refused[i], p.minus_infinity);
-        auto* to = static_cast<Stored<kBytes>*>(row) + slots.FirstColumn(first + 32 * i);
-        Store16(to, vector.words[0], vector.words[1], vector.words[2], vector.words[3]);
-      }
+      Refuse<kBytes>(p, row, slots, (run * kRounds + round) * kWarp + lane, kWarp, refused);
     }
   }
-  return runs * kSlots;
+  return runs * kRounds * kWarp;
 }
 
 // The same from one array to another, whose rows may lie differently in their slots.
@@ -167,16 +158,17 @@ GM_DEVICE void ApplyToCopy(const ApplyParams& p, const void* from, void* row, co
 
 template <int kBytes, bool kInPlace>
 GM_DEVICE void ApplyBody(const ApplyParams& p) {
-  const auto blocks = static_cast<uint32_t>(p.blocks_per_row);
-  const int64_t row = RowOf(p.rows, BlockIndex() / blocks);
+  const int32_t blocks = p.blocks_per_row;
+  const int64_t row = RowOf(p.rows, BlockIndex() / static_cast<uint32_t>(blocks));
   if (row < 0) return;
-  const auto first = static_cast<int32_t>(BlockIndex() % blocks * BlockThreads() + ThreadIndex());
-  const auto step = static_cast<int32_t>(blocks * BlockThreads());
+  const auto block = static_cast<int32_t>(BlockIndex() % static_cast<uint32_t>(blocks));
+  const auto threads = static_cast<int32_t>(BlockThreads());
+  const int32_t first = block * threads + static_cast<int32_t>(ThreadIndex());
+  const int32_t step = blocks * threads;
   const int32_t* mask = p.in.mask + row * p.in.mask_stride;
   void* out = static_cast<Stored<kBytes>*>(p.out) + row * p.out_stride;
   if constexpr (kInPlace) {
-    const auto block = static_cast<int32_t>(BlockIndex() % blocks);
-    const int32_t done = ApplyWholeWords<kBytes>(p, out, mask, block, static_cast<int32_t>(blocks));
+    const int32_t done = ApplyWholeWords<kBytes>(p, out, mask, block, blocks);
     ApplyInPlace<kBytes>(p, out, mask, done + first, step);
   } else {
     const void* from = static_cast<const Stored<kBytes>*>(p.in.logits) + row * p.in.logits_stride;

@@ -115,7 +115,6 @@ struct MaskedRow {
   Part part;
 };
 
-inline constexpr int kWarp = 32;
 inline constexpr int kMaxWarps = 32;
 
 // The best logit so far: the largest key; of equal ones the lowest column. Key 0: none.

@@ -17,6 +17,8 @@
 
 namespace grammask::internal::cuda {
 
+inline constexpr int kWarp = 32;
+
 #if defined(__CUDACC__)
 
 GM_DEVICE uint32_t ThreadIndex() { return threadIdx.x; }
