@@ -6,8 +6,8 @@
 #   bash scripts/lint.sh --fix [...]     formats instead of complaining
 #
 # Without a commit it is the one before the last, or all files where there is none. clang-format and
-# clang-tidy come from PyPI, pinned, so that everyone gets the same answer. clang-tidy needs
-# build/test (scripts/test.sh makes it) for the flags.
+# clang-tidy come from PyPI, pinned, so that everyone gets the same answer. clang-tidy takes the
+# flags of each file from build/lint, a build that is configured and not made.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
@@ -62,11 +62,11 @@ mapfile -t sources < <(printf '%s\n' "${files[@]}" | grep -E '^cpp/.*\.cc$' |
   grep -v '^cpp/python/' || true)
 if [ ${#sources[@]} -gt 0 ]; then
   say "clang-tidy on ${#sources[@]} files"
-  [ -f "$build/test/compile_commands.json" ] ||
-    die "build/test/compile_commands.json is missing: run scripts/test.sh first"
+  cmake -S "$root" -B "$build/lint" -G Ninja >"$build/lint.configure.log" ||
+    { cat "$build/lint.configure.log"; exit 1; }
   printf '%s\n' "${sources[@]}" |
     xargs -P "$jobs" -n 1 "$tools/bin/clang-tidy" --quiet --warnings-as-errors='*' \
-      -p "$build/test" 2>"$build/clang-tidy.log" || status=1
+      -p "$build/lint" 2>"$build/clang-tidy.log" || status=1
   grep -v -E 'warnings (generated|treated)|^Suppressed|^Use -' "$build/clang-tidy.log" >&2 || true
 fi
 [ $status = 0 ] && echo "lint: clean"

@@ -46,7 +46,8 @@ step() {
 configure() {  # configure <folder> <arguments>...
   local folder=$1
   shift
-  cmake -S "$root" -B "$build/$folder" -G Ninja -DGRAMMASK_TESTS=ON -DGRAMMASK_WERROR="$werror" "$@" \
+  cmake -S "$root" -B "$build/$folder" -G Ninja -DGRAMMASK_TESTS=ON -DGRAMMASK_UNITY=ON \
+    -DGRAMMASK_WERROR="$werror" "$@" \
     >"$build/$folder.configure.log" || { cat "$build/$folder.configure.log"; return 1; }
 }
 

@@ -18,11 +18,11 @@
 namespace grammask::internal {
 namespace {
 
-constexpr int kMostNested = 8;  // parts within parts; deeper ones are read off their edges
+constexpr int kMostInside = 8;  // parts within parts; deeper ones are read off their edges
 
 }  // namespace
 
-TermId TermStore::AfterByte(TermId id, uint8_t byte) { return AfterByte(id, byte, kMostNested); }
+TermId TermStore::AfterByte(TermId id, uint8_t byte) { return AfterByte(id, byte, kMostInside); }
 
 // Where `byte` is the first character of the text as it is, and that has no shorter spelling; or
 // nullopt where the edges tell.

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/hex.h"
+#include "base/ascii.h"
 #include "base/utf8.h"
 #include "grammar/json_schema/decimal.h"
 

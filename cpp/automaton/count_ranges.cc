@@ -26,8 +26,8 @@
 namespace grammask::internal {
 namespace {
 
-constexpr size_t kMostAlternatives = 64;  // that are compared with one another
-constexpr size_t kMostParts = 12;         // of a sequence; what is behind them is one part
+constexpr size_t kMostAlternatives = 64;   // that are compared with one another
+constexpr size_t kMostSequenceParts = 12;  // of a sequence; what is behind them is one part
 
 struct Part {
   TermId of;
@@ -78,7 +78,7 @@ void TermStore::JoinRanges(TermList* alternatives) {
   auto for_each_part = [&](TermId rest, auto&& visit) {
     for (size_t n = 1;; ++n) {
       const Term& t = terms_[rest.value];
-      const bool sequence = t.kind == TermKind::kSequence && n < kMostParts;
+      const bool sequence = t.kind == TermKind::kSequence && n < kMostSequenceParts;
       const TermId head = sequence ? t.few[0] : rest;
       const Term& h = terms_[head.value];
       visit(h.kind == TermKind::kRepeat ? Part{h.few[0], h.a, h.b} : Part{head, 1, 1});

@@ -21,9 +21,9 @@ namespace grammask::internal {
 namespace {
 
 constexpr size_t kMostAtoms = 10;
-constexpr size_t kMostQuestions = 64;  // whether a text can be
-constexpr size_t kMostParts = 32;      // of an intersection
-constexpr int kMostDepth = 8;          // choices inside one another
+constexpr size_t kMostQuestions = 64;    // whether a text can be
+constexpr size_t kMostIntersected = 32;  // of an intersection
+constexpr int kMostDepth = 8;            // choices inside one another
 
 // What is true and what is false of some texts, a bit for each atom.
 struct Case {
@@ -82,7 +82,7 @@ class CoverFinder {
     const Term& t = s_.term(id);
     if (t.kind != TermKind::kSequence) return {};
     const Term& head = s_.term(t.children()[0]);
-    if (head.kind != TermKind::kAnd || head.children().size() > kMostParts) return {};
+    if (head.kind != TermKind::kAnd || head.children().size() > kMostIntersected) return {};
     return head.children();
   }
   // Whether a state takes what no pattern is of: a loop, less some texts.
@@ -191,7 +191,7 @@ TermId CoverFinder::WithinLoop(TermId part, int depth) {
   if (t.kind == TermKind::kSequence) {
     TermId rest = part;
     for (; s_.term(rest).kind == TermKind::kSequence; rest = s_.term(rest).children()[1]) {
-      if (parts.size() > kMostParts) return part;
+      if (parts.size() > kMostIntersected) return part;
       parts.push_back(s_.term(rest).children()[0]);
     }
     const TermId within = WithinLoop(rest, depth + 1);
@@ -199,7 +199,7 @@ TermId CoverFinder::WithinLoop(TermId part, int depth) {
     parts.push_back(within);
     return s_.Sequence(parts);
   }
-  if (t.kind != TermKind::kChoice || t.children().size() > kMostParts) return part;
+  if (t.kind != TermKind::kChoice || t.children().size() > kMostIntersected) return part;
   for (TermId c : t.children()) parts.push_back(WithinLoop(c, depth + 1));
   return std::ranges::equal(parts, t.children()) ? part : s_.Choice(parts);
 }

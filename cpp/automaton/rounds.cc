@@ -23,8 +23,8 @@ namespace {
 
 using enum JsonPlaces::Place;
 
-constexpr size_t kMostAlternatives = 8;
-constexpr size_t kMostParts = 32;  // of an alternative
+constexpr size_t kMostRoundAlternatives = 8;
+constexpr size_t kMostRoundParts = 32;  // of an alternative
 
 }  // namespace
 
@@ -107,7 +107,7 @@ TermId TermStore::PartsBeforeQuote(TermId id, TermList* parts) const {
     const Term& t = terms_[id.value];
     const bool sequence = t.kind == TermKind::kSequence;
     parts->push_back(sequence ? t.children()[0] : id);
-    if (!sequence || parts->size() > kMostParts) return Nothing();
+    if (!sequence || parts->size() > kMostRoundParts) return Nothing();
     id = t.children()[1];
   }
   return id;
@@ -123,7 +123,7 @@ std::optional<TermStore::Counted> TermStore::FindFixedEnd(TermId id) {
   const bool sequence = whole.kind == TermKind::kSequence;
   const Term& head = sequence ? terms_[whole.children()[0].value] : whole;
   if (head.kind == TermKind::kChoice) {
-    if (head.children().size() > kMostAlternatives) return std::nullopt;
+    if (head.children().size() > kMostRoundAlternatives) return std::nullopt;
     alternatives.assign(head.children().begin(), head.children().end());
     if (sequence) after = whole.children()[1];
   } else if (head.kind != TermKind::kRepeat) {
@@ -131,7 +131,7 @@ std::optional<TermStore::Counted> TermStore::FindFixedEnd(TermId id) {
   }
   Counted counted{Nothing(), Nothing(), TermId(), 0, 0};
   auto is_loop = [](const Term& t) { return t.kind == TermKind::kRepeat && t.a != t.b; };
-  absl::InlinedVector<TermList, kMostAlternatives> split;
+  absl::InlinedVector<TermList, kMostRoundAlternatives> split;
   for (TermId alternative : alternatives) {
     TermList& parts = split.emplace_back();
     TermId rest = Nothing();

@@ -22,8 +22,8 @@
 namespace grammask::internal {
 namespace {
 
-constexpr size_t kMostParts = size_t{1} << 28;  // that a step can have
-constexpr uint64_t kNothingWord = 1;            // a reference to TermStore::Nothing()
+constexpr size_t kMostStepParts = size_t{1} << 28;  // that a step can have
+constexpr uint64_t kNothingWord = 1;                // a reference to TermStore::Nothing()
 
 }  // namespace
 
@@ -284,7 +284,7 @@ bool TermReader::WriteGroupProgram(const Group& group, const std::vector<ProcId>
       (*steps)[i] = s_.Call(procs[node.rule]).value;
       continue;
     }
-    if (node.kind == NodeKind::kMembers || node.children.size() >= kMostParts) return false;
+    if (node.kind == NodeKind::kMembers || node.children.size() >= kMostStepParts) return false;
     const bool repeat = node.kind == NodeKind::kRepeat, record = node.kind == NodeKind::kRecord;
     if (record && i != nodes.back()) return false;  // the last step
     const TermKind kind = repeat                             ? TermKind::kRepeat

@@ -15,7 +15,6 @@
 #include <absl/container/inlined_vector.h>
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include "automaton/count_lengths.h"
@@ -25,6 +24,7 @@
 #include "automaton/words.h"
 #include "base/check.h"
 #include "base/json_bytes.h"
+#include "base/mix.h"
 
 namespace grammask::internal {
 namespace {
@@ -50,24 +50,6 @@ bool WorthJoining(int64_t least, int64_t most) {
 constexpr size_t kMaxRelinked = 16;
 
 uint64_t Saturate(uint64_t n) { return std::min(n, kMaxLength); }
-
-uint64_t Mix(uint64_t h, uint64_t v) {
-  h ^= v;
-  h *= 0x9E3779B97F4A7C15u;
-  return h ^ (h >> 29);
-}
-
-uint64_t HashBytes(uint64_t h, std::string_view s) {
-  while (s.size() >= 8) {
-    uint64_t v;
-    std::memcpy(&v, s.data(), 8);
-    h = Mix(h, v);
-    s.remove_prefix(8);
-  }
-  uint64_t v = 0;
-  if (!s.empty()) std::memcpy(&v, s.data(), s.size());
-  return Mix(h, v ^ (uint64_t{s.size()} << 56));
-}
 
 // One byte of a term as text. Distinct terms are to have distinct texts: slices go by them.
 void AppendShown(uint8_t byte, std::string_view special, std::string* out) {
@@ -105,19 +87,19 @@ struct TermStore::Key {
   std::string_view text = {};
   int64_t a = 0, b = 0;
 
+  uint64_t Begin() const { return MixSeed() + static_cast<uint64_t>(kind); }
   // Sequences with the same rest and heads made one after another are neighbours in the table, as
   // the edges of a state ask for all of them at once: two cache lines instead of one for each.
   uint32_t Hash() const {
     if (kind == TermKind::kSequence) {
-      const uint64_t h = Mix(Mix(static_cast<uint64_t>(kind) + 1, static_cast<uint64_t>(b)),
-                             static_cast<uint64_t>(a) / kNeighbours);
+      const uint64_t h =
+          Mix(Mix(Begin(), static_cast<uint64_t>(b)), static_cast<uint64_t>(a) / kNeighbours);
       return (static_cast<uint32_t>(h ^ (h >> 32)) & ~(kNeighbours - 1)) |
              (static_cast<uint32_t>(a) & (kNeighbours - 1));
     }
-    uint64_t h = Mix(static_cast<uint64_t>(kind) + 1,
-                     static_cast<uint64_t>(a) * 31 + static_cast<uint64_t>(b));
+    uint64_t h = Mix(Begin(), static_cast<uint64_t>(a) * 31 + static_cast<uint64_t>(b));
     for (TermId c : children) h = Mix(h, c.value);
-    if (!text.empty()) h = HashBytes(h, text);
+    if (!text.empty()) h = MixBytes(Mix(h, text.size()), text);
     return static_cast<uint32_t>(h ^ (h >> 32));
   }
   // The newest of the children: when the term can have been made at the earliest.

@@ -24,7 +24,7 @@ namespace {
 constexpr size_t kPages = kMostReserved / kHugePage;
 static_assert(kPages == 64);
 
-struct Reserve {
+struct PageReserve {
   std::mutex growing;
   size_t ready = 0;                    // pages touched, those in use among them
   std::atomic<char*> begin = nullptr;  // kPages pages, or null: not yet, or not to be had
@@ -32,8 +32,8 @@ struct Reserve {
 };
 
 // Never destroyed: tables may be freed while the process ends.
-Reserve& TheReserve() {
-  static Reserve* const reserve = new Reserve;
+PageReserve& ThePageReserve() {
+  static PageReserve* const reserve = new PageReserve;
   return *reserve;
 }
 
@@ -60,7 +60,7 @@ uint64_t RunOf(size_t pages, int first) {
 
 // Pages of the reserve, or null.
 char* TakePages(size_t pages) {
-  Reserve& reserve = TheReserve();
+  PageReserve& reserve = ThePageReserve();
   if (pages > kPages) return nullptr;
   uint64_t free = reserve.free.load(std::memory_order_relaxed);
   while (true) {
@@ -77,7 +77,7 @@ char* TakePages(size_t pages) {
 
 // False: not the reserve's.
 bool GivePages(void* memory, size_t pages) {
-  Reserve& reserve = TheReserve();
+  PageReserve& reserve = ThePageReserve();
   const auto begin = reinterpret_cast<uintptr_t>(reserve.begin.load(std::memory_order_relaxed));
   const auto at = reinterpret_cast<uintptr_t>(memory);
   if (begin == 0 || at < begin || at >= begin + kMostReserved) return false;
@@ -104,7 +104,7 @@ void FreePages(void* memory, size_t size) {
 }  // namespace
 
 void ReserveTables(size_t bytes) {
-  Reserve& reserve = TheReserve();
+  PageReserve& reserve = ThePageReserve();
   const size_t pages = std::min(PagesOf(bytes), kPages);
   // Whoever finds another thread at it does without: in a process forked meanwhile none ends it.
   const std::unique_lock lock(reserve.growing, std::try_to_lock);

@@ -18,7 +18,7 @@ namespace grammask::internal {
 namespace {
 
 // Places of one path between two rules, so that nothing nests deeper.
-constexpr uint32_t kChunk = 16;
+constexpr uint32_t kPlaceChunk = 16;
 
 }  // namespace
 
@@ -54,7 +54,7 @@ NodeId MemberTrie::Content(GrammarBuilder* builder, absl::FunctionRef<NodeId(Nod
     Place& parent = places_[place.parent];
     const OrderedMembers::Member& m = place.member;
     NodeId rest = builder->Choice(place.rests);
-    if (place.depth % kChunk == 0) rest = as_rule(rest);
+    if (place.depth % kPlaceChunk == 0) rest = as_rule(rest);
     const std::array parts = {comma_quote_, m.key, quote_colon_, m.value, after_};
     if (m.required) {
       parent.rests.push_back(builder->SequenceBefore(parts, rest));

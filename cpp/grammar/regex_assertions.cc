@@ -22,11 +22,11 @@
 namespace grammask::internal {
 namespace {
 
-constexpr size_t kMaxLoopStates = 128;  // of one loop of the graph
-constexpr size_t kMaxLabels = 100'000;  // made in solving it
-constexpr size_t kMaxAtoms = 32;        // kinds of previous character
-constexpr size_t kMaxTrackers = 60;     // lookbehinds longer than a character
-constexpr size_t kMaxOutcomes = 64;     // conditions that one lookbehind leaves ahead
+constexpr size_t kMaxLoopStates = 128;    // of one loop of the graph
+constexpr size_t kMaxLabels = 100'000;    // made in solving it
+constexpr size_t kMaxPreviousKinds = 32;  // kinds of previous character
+constexpr size_t kMaxTrackers = 60;       // lookbehinds longer than a character
+constexpr size_t kMaxOutcomes = 64;       // conditions that one lookbehind leaves ahead
 
 }  // namespace
 
@@ -67,7 +67,7 @@ bool RegexAssertions::Prepare() {
       atoms_.push_back(atoms_[i].Minus(set));
       atoms_[i] = std::move(in);
     }
-    if (atoms_.size() > kMaxAtoms) return false;
+    if (atoms_.size() > kMaxPreviousKinds) return false;
   }
   needs_.assign(tree_.nodes.size(), 0);
   for (uint32_t id = 0; id < tree_.nodes.size(); ++id) {

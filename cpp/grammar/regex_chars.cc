@@ -12,21 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 #include "grammar/unicode_tables.h"
 
 namespace grammask::internal {
 namespace {
-
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-int HexValue(char c) {
-  if (IsDigit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 CodePointSet Digits() { return {{'0', '9'}}; }
 
@@ -94,7 +85,7 @@ uint32_t RegexCharReader::TakeCharacter() {
 StatusOr<uint32_t> RegexCharReader::ReadHex(size_t start, int digits, std::string_view what) {
   uint32_t value = 0;
   for (int i = 0; i < digits; ++i) {
-    int digit = HexValue(Peek());
+    int digit = HexDigit(Peek());
     if (digit < 0) return Error(start, what);
     value = value * 16 + static_cast<uint32_t>(digit);
     ++pos;
@@ -121,8 +112,8 @@ StatusOr<uint32_t> RegexCharReader::ReadUnicodeEscape(size_t start) {
   }
   uint32_t value = 0;
   size_t digits = 0;
-  for (; HexValue(Peek()) >= 0; ++pos, ++digits) {
-    value = value * 16 + static_cast<uint32_t>(HexValue(Peek()));
+  for (; HexDigit(Peek()) >= 0; ++pos, ++digits) {
+    value = value * 16 + static_cast<uint32_t>(HexDigit(Peek()));
     if (value > kMaxCodePoint) return Error(start, kWant);
   }
   if (digits == 0 || !Consume("}")) return Error(start, kWant);

@@ -24,7 +24,7 @@ namespace {
 
 // A condition with more remainders, or more kinds of first character, is not taken apart.
 constexpr size_t kMaxRemainders = 64;
-constexpr size_t kMaxAtoms = 256;
+constexpr size_t kMaxFirstKinds = 256;
 // How deep sequences and choices are split by structure before paths take over.
 constexpr int kSplitDepth = 6;
 
@@ -37,7 +37,9 @@ DecodedChar LastChar(std::string_view text) {
 }
 
 bool IsLiteral(NodeKind kind) { return kind == NodeKind::kBytes || kind == NodeKind::kJsonText; }
-bool IsClass(NodeKind kind) { return kind == NodeKind::kClass || kind == NodeKind::kJsonClass; }
+bool IsCharacters(NodeKind kind) {
+  return kind == NodeKind::kClass || kind == NodeKind::kJsonClass;
+}
 
 // Splits each set of *atoms into what is in `set` and what is not.
 void Refine(const CodePointSet& set, ScratchVector<CodePointSet>* atoms) {
@@ -232,7 +234,7 @@ struct CharLanguage::RestrictStep {
       DecodedChar c = at_end ? LastChar(n.text) : FirstChar(n.text);
       return set.Has(c.code_point) ? id : builder.Nothing();
     }
-    if (IsClass(n.kind)) return language.Chars(n.characters->Intersect(set));
+    if (IsCharacters(n.kind)) return language.Chars(n.characters->Intersect(set));
     switch (n.kind) {
       case NodeKind::kNothing:
       case NodeKind::kEmpty:
@@ -307,7 +309,8 @@ struct CharLanguage::AfterStep {
     GrammarBuilder& builder = *language.builder_;
     NodeView n = builder.node(id);
     if (IsLiteral(n.kind)) return Literal(n);
-    if (IsClass(n.kind)) return n.characters->Has(code_point) ? builder.Empty() : builder.Nothing();
+    if (IsCharacters(n.kind))
+      return n.characters->Has(code_point) ? builder.Empty() : builder.Nothing();
     if (n.kind == NodeKind::kSequence) return Sequence(n.children, get);
     ScratchVector<NodeId> rests;
     for (NodeId child : n.children) {
@@ -348,17 +351,17 @@ ScratchVector<CodePointSet> CharLanguage::FirstAtoms(NodeId id) {
   auto visit = [&](NodeId child) {
     if (seen.insert(child).second) pending.push_back(child);
   };
-  while (!pending.empty() && atoms.size() <= kMaxAtoms && Charge(atoms.size())) {
+  while (!pending.empty() && atoms.size() <= kMaxFirstKinds && Charge(atoms.size())) {
     NodeView n = builder_->node(pending.back());
     pending.pop_back();
     if (IsLiteral(n.kind)) Refine(CodePointSet::Of(FirstChar(n.text).code_point), &atoms);
-    if (IsClass(n.kind)) Refine(*n.characters, &atoms);
+    if (IsCharacters(n.kind)) Refine(*n.characters, &atoms);
     for (NodeId child : n.children) {
       visit(child);
       if (n.kind == NodeKind::kSequence && !Nullable(child)) break;
     }
   }
-  if (atoms.size() > kMaxAtoms) budget_ = 0;
+  if (atoms.size() > kMaxFirstKinds) budget_ = 0;
   return atoms;
 }
 
@@ -439,7 +442,7 @@ void CharLanguage::AddPiece(NodeId text, NodeId rest, ScratchVector<Piece>* out)
 
 std::pair<NodeId, NodeId> CharLanguage::SplitByMembership(NodeId text, NodeId language) {
   if (NodeKind kind = builder_->node(text).kind;
-      kind == NodeKind::kEmpty || IsLiteral(kind) || IsClass(kind)) {
+      kind == NodeKind::kEmpty || IsLiteral(kind) || IsCharacters(kind)) {
     NodeId in = builder_->Nothing(), out = in;
     for (const Piece& piece : Split(text, language)) {
       NodeId& side = Nullable(piece.rest) ? in : out;
@@ -488,7 +491,7 @@ void CharLanguage::SplitInto(NodeId text, NodeId condition, int depth, ScratchVe
     }
     return AddPiece(text, rest, out);
   }
-  if (IsClass(n.kind)) {
+  if (IsCharacters(n.kind)) {
     for (const Residual& r : Residuals(condition)) {
       AddPiece(Chars(n.characters->Intersect(r.first)), r.rest, out);
     }

@@ -22,7 +22,7 @@
 namespace grammask::internal {
 namespace {
 
-constexpr size_t kMostMore = 8;  // bytes that a text takes more at the most to be none of some
+constexpr size_t kMostMoreBytes = 8;  // bytes that a text takes more at the most to be none of some
 
 bool IsPlain(std::string_view text) {
   return std::ranges::all_of(
@@ -96,7 +96,7 @@ const Level1* MaskCache::FromExclusion(TermId state) {
   }
   uint64_t more = 0;
   for (size_t texts = 1; texts <= exclusion->texts.size(); texts *= single) {
-    if (single < 2 || ++more > kMostMore) return nullptr;
+    if (single < 2 || ++more > kMostMoreBytes) return nullptr;
   }
   const auto excluded = FindExcluded(*exclusion);
   if (!excluded.has_value()) return nullptr;

@@ -28,7 +28,7 @@ namespace {
 constexpr size_t kMinRunTokens = 64;  // tokens of runs that are worth a bitmap
 constexpr uint32_t kReference = 256;  // tokens below a node over which it is not spelled out
 constexpr size_t kManyEscapes = 256;  // nodes over which what is left over there may wait
-constexpr uint32_t kWideLoop = 120;   // first bytes of a class that makes its slice worth having
+constexpr uint32_t kWideClass = 120;  // first bytes of a class that makes its slice worth having
 constexpr int kLoop = 8;              // bytes of a loop that may be leapt over
 constexpr size_t kTrieOverhead = 64;  // bytes that finding a residual trie again takes
 constexpr uint32_t kFewOthers = 8;    // the share of the trie's nodes that others are at most
@@ -138,7 +138,7 @@ void MaskCache::WalkOthers(TermId state, const Slice& slice, Draft* draft) {
 Slice* MaskCache::SliceFor(TermId x) {
   ByteSet first;
   for (const ByteEdge& e : terms_.Expand(x).bytes) first.AddRange(e.lo, e.hi);
-  if (static_cast<uint32_t>(first.size()) < kWideLoop) return nullptr;
+  if (static_cast<uint32_t>(first.size()) < kWideClass) return nullptr;
   std::lock_guard lock(slice_mutex_);
   auto [it, added] = slices_.try_emplace(x.value);
   if (added) {
@@ -201,7 +201,7 @@ bool MaskCache::TakeSlice(TermId state, Draft* draft) {
     return true;
   }
   if (bounded && head.b > 1) return false;
-  const auto loop = terms_.FindLoop(state, kWideLoop);
+  const auto loop = terms_.FindLoop(state, kWideClass);
   if (!loop.has_value()) return false;
   slice = SliceFor(loop->x);
   if (slice == nullptr) return false;

@@ -23,7 +23,7 @@ namespace {
 constexpr int64_t kNear = 16;          // a bound that many tokens come near
 constexpr uint64_t kLeastSame = 8;     // bytes below which most tokens are not
 constexpr uint32_t kWorthALook = 16;   // nodes below one
-constexpr size_t kWideLoop = 16;       // bytes that a round begins with
+constexpr size_t kWideRound = 16;      // bytes that a round begins with
 constexpr size_t kMostRefused = 8192;  // tokens near a bound over which a mask is made by itself
 constexpr size_t kMostCounted = size_t{4} << 20;  // bytes of counted tokens that are kept
 constexpr size_t kUncounted = 64;                 // bytes that knowing of none takes
@@ -217,7 +217,7 @@ const Level1* MaskCache::FromAnyNumber(TermId state) {
   if (head.kind != TermKind::kRepeat || head.a != 1 || head.b != kUnbounded || !head.regular) {
     return nullptr;
   }
-  if (FirstBytes(terms_.Expand(state).bytes) < kWideLoop) return nullptr;
+  if (FirstBytes(terms_.Expand(state).bytes) < kWideRound) return nullptr;
   TermId wider;
   {
     std::lock_guard lock(terms_.mutex());

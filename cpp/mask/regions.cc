@@ -15,7 +15,7 @@
 // one that a range may go on from. So targets are looked at once, and only where some character of
 // the alphabet leads there.
 //
-// Cost: that of deriving the states, up to kMostStates, once; so only long walks ask. Tests:
+// Cost: that of deriving the states, up to kMostRegionStates, once; so only long walks ask. Tests:
 // tests/mask/mask_test.cc.
 #include "mask/regions.h"
 
@@ -28,7 +28,7 @@
 namespace grammask::internal {
 namespace {
 
-constexpr size_t kMostStates = 128;
+constexpr size_t kMostRegionStates = 128;
 constexpr size_t kMostMade = 640;      // states that are made on the way
 constexpr size_t kMostEdges = 24000;   // that are looked at
 constexpr size_t kMostRegions = 4096;  // kept
@@ -141,7 +141,7 @@ Regions::Region* Regions::Find(TermStore& terms, TermId start) {
         states.push_back(target.to);
         taken.insert(target.to.value);
       }
-      if (alphabet.AsciiSize() < kFewest || states.size() > kMostStates) return &region;
+      if (alphabet.AsciiSize() < kFewest || states.size() > kMostRegionStates) return &region;
     }
   }
   if (alphabet.AsciiSize() < kFewest) return &region;

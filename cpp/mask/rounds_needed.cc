@@ -27,7 +27,7 @@ namespace {
 constexpr size_t kMostExplored = 1024;  // places in all searches
 constexpr size_t kMostFollowed = 256;   // bytes of a text
 constexpr size_t kMostInVain = 32;      // texts
-constexpr size_t kMostAlike = 64;       // places inside an X
+constexpr size_t kMostInside = 64;      // places inside an X
 
 }  // namespace
 
@@ -59,7 +59,7 @@ bool RoundsNeeded::CanGoOn(const LoopPlace& p) {
 // for good.
 bool RoundsNeeded::EndsFurther(const LoopPlace& p) {
   std::vector<LoopPlace> places = {p};
-  for (size_t i = 0; i < places.size() && places.size() <= kMostAlike; ++i) {
+  for (size_t i = 0; i < places.size() && places.size() <= kMostInside; ++i) {
     const LoopPlace at = places[i];
     for (const ByteEdge& edge : terms_.Expand(at.state).bytes) {
       if (AnyLeads(edge, at.x, [](uint32_t x) { return x == 0; })) {

@@ -18,7 +18,7 @@
 namespace grammask::internal {
 namespace {
 
-constexpr size_t kWorthIt = 4;  // the share of the nodes that are walked at most
+constexpr size_t kWorthShare = 4;  // the share of the nodes that are walked at most
 
 // A place of the path: what is left of the edges of the two states.
 struct Pair {
@@ -74,7 +74,7 @@ bool MaskCache::WalkBeside(TermId state, TermId search, const Slice& slice, Draf
     const TrieNode& node = nodes[i];
     const TermId own = Next(&from->own, node.byte), other = Next(&from->search, node.byte);
     if (own == other) return node.end;
-    if (own == TermStore::Nothing() || ++visited * kWorthIt > nodes.size()) return std::nullopt;
+    if (own == TermStore::Nothing() || ++visited * kWorthShare > nodes.size()) return std::nullopt;
     visit(i, own, other);
     if (node.leaf) return node.end;
     path.resize(node.depth - 1u);  // `from` is gone

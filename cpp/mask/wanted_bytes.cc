@@ -13,7 +13,7 @@
 namespace grammask::internal {
 namespace {
 
-constexpr int kMostParts = 512;               // of a term that are looked at
+constexpr int kMostTermParts = 512;           // of a term that are looked at
 constexpr int kMostDepth = 24;                // of these
 constexpr uint64_t kLongestEscape = 12;       // bytes
 constexpr uint64_t kFar = uint64_t{1} << 32;  // a length that nothing comes near
@@ -234,19 +234,19 @@ bool Complete(const TermStore& terms, TermId id, int avoided, int depth, int* pa
 }  // namespace
 
 WantedBytes Wanted(const TermStore& terms, TermId id) {
-  int parts = kMostParts;
+  int parts = kMostTermParts;
   return Wanted(terms, id, 0, &parts);
 }
 
 AsciiSet NotRead(const TermStore& terms, TermId id) {
-  int parts = kMostParts;
+  int parts = kMostTermParts;
   AsciiSet bytes = AsciiSet::All();
   RemoveRead(terms, id, 0, &parts, &bytes);
   return bytes;
 }
 
 bool Complete(const TermStore& terms, TermId id, int avoided, Completion* out) {
-  int parts = kMostParts;
+  int parts = kMostTermParts;
   return Complete(terms, id, avoided, 0, &parts, out);
 }
 

@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/hex.h"
+#include "base/ascii.h"
 
 namespace grammask::internal {
 namespace {

@@ -2,7 +2,9 @@
 #ifndef GRAMMASK_VOCAB_TRIE_H_
 #define GRAMMASK_VOCAB_TRIE_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +26,9 @@ struct TrieNode {
   uint8_t leaf;     // 1 when the node has no children
 };
 static_assert(sizeof(TrieNode) == 12);
+
+// The longest token that a trie can hold.
+constexpr size_t kMaxTokenBytes = std::numeric_limits<decltype(TrieNode::depth)>::max();
 
 struct Trie {
   // nodes[0] is the root; one sentinel follows the last node (its `end` is its own index and its

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <utility>
 
 #include "vocab/decode.h"
@@ -22,8 +21,7 @@
 namespace grammask::internal {
 namespace {
 
-constexpr size_t kMaxTokenBytes = std::numeric_limits<uint16_t>::max();  // TrieNode::depth
-constexpr size_t kMaxTotalBytes = size_t{1} << 31;                       // TrieNode::end
+constexpr size_t kMaxTotalBytes = size_t{1} << 31;  // TrieNode::end
 
 // Pads or trims `encoded` to the model's size.
 Status Resize(std::optional<int> vocab_size, std::vector<std::string>* encoded) {

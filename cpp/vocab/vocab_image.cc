@@ -16,7 +16,6 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <limits>
 #include <string>
 #include <type_traits>
 
@@ -30,7 +29,6 @@ constexpr uint64_t kMagic =
 constexpr uint32_t kVersion = 1;
 constexpr uint32_t kByteOrder = 0x01020304;
 constexpr uint32_t kOtherByteOrder = 0x04030201;
-constexpr size_t kMaxTokenBytes = std::numeric_limits<uint16_t>::max();  // TrieNode::depth
 
 struct Header {
   uint64_t magic = kMagic;

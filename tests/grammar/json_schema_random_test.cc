@@ -11,6 +11,7 @@
 #include "grammar/json_schema.h"
 #include "grammar/json_validator.h"
 #include "oracle/recognizer.h"
+#include "sampled.h"
 
 namespace grammask::internal {
 namespace {
@@ -491,12 +492,7 @@ TEST_P(JsonSchemaCases, AgreeWithTheValidator) {
   EXPECT_LE(refused, kSchemas / 10);
 }
 
-// Under sanitizers, where each schema takes some ten times as long, a quarter of the seeds.
-#ifdef GRAMMASK_SANITIZED
-constexpr uint32_t kCasesSeeds = 2, kRandomSeeds = 3;
-#else
-constexpr uint32_t kCasesSeeds = 6, kRandomSeeds = 12;
-#endif
+constexpr uint32_t kCasesSeeds = 6 / OneIn(6), kRandomSeeds = 12 / OneIn(6);
 
 INSTANTIATE_TEST_SUITE_P(Seeds, JsonSchemaCases, testing::Range(1u, 1 + kCasesSeeds));
 

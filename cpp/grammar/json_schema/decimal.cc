@@ -14,6 +14,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 
 namespace grammask::internal {
@@ -23,8 +24,6 @@ __extension__ typedef unsigned __int128 Uint128;
 
 // Digits that always fit in 64 bits, with one to spare.
 constexpr size_t kSmallDigits = 18;
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 uint64_t SmallValue(std::string_view digits) {
   uint64_t value = 0;

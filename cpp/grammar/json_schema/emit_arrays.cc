@@ -19,7 +19,7 @@ namespace grammask::internal {
 namespace {
 
 // Optional elements nested in one rule.
-constexpr size_t kChunk = 64;
+constexpr size_t kElementChunk = 64;
 // For uniqueItems: the most literals, and the most sets of them.
 constexpr size_t kMaxLiterals = 64;
 constexpr size_t kMaxUsedSets = 5'000;
@@ -64,7 +64,7 @@ StatusOr<NodeId> ArrayEmitter::FromPrefix() {
   for (size_t i = length; i-- > needed;) {
     GM_ASSIGN_OR_RETURN(NodeId element, Element(set_.prefix[i]));
     node = builder_.Choice({end_, builder_.Sequence({comma_, element, node})});
-    if (i % kChunk == 0) node = e_.RuleFor(node, "elements");
+    if (i % kElementChunk == 0) node = e_.RuleFor(node, "elements");
   }
   ScratchVector<NodeId> parts;
   for (size_t i = 0; i < needed; ++i) {

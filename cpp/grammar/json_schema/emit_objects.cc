@@ -24,7 +24,7 @@ namespace grammask::internal {
 namespace {
 
 // Members between two shared suffixes.
-constexpr size_t kChunk = 16;
+constexpr size_t kMemberChunk = 16;
 // Combinations of patterns that are told apart for one object, and states of a counted object.
 constexpr size_t kMaxCombinations = 1024;
 constexpr size_t kMaxCountStates = 200'000;
@@ -412,7 +412,7 @@ StatusOr<NodeId> ObjectEmitter::Counted(int64_t min, int64_t max) {
       }
       if (!members_[i].required) alternatives.push_back(next[c]);
       now[c] = builder_.Choice(alternatives);
-      if (i % static_cast<int64_t>(kChunk) == 0 && i > 0) now[c] = AsRule(now[c]);
+      if (i % static_cast<int64_t>(kMemberChunk) == 0 && i > 0) now[c] = AsRule(now[c]);
     }
     next = std::move(now);
   }

@@ -33,8 +33,6 @@
 namespace grammask::internal {
 namespace {
 
-constexpr int kMaxLabel = 63;
-constexpr int kMaxName = 253;
 // Characters of a label that may all be beyond ASCII: of any, of those below kLow. One more hyphen
 // fits in.
 constexpr int kMaxPlain = 13, kMaxLow = 19;

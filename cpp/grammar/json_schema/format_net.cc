@@ -13,8 +13,6 @@ namespace grammask::internal {
 namespace {
 
 constexpr int kGroups = 8;  // of an IPv6 address
-constexpr int kMaxLabel = 63;
-constexpr int kMaxName = 253;
 
 constexpr std::string_view kAlphanumeric = "a-zA-Z0-9";
 constexpr std::string_view kUnreserved = "a-zA-Z0-9._~-";

@@ -10,6 +10,10 @@
 
 namespace grammask::internal {
 
+// Characters of one label of a host name and of the whole name (RFC 1123, without the root's dot).
+constexpr int kMaxLabel = 63;
+constexpr int kMaxName = 253;
+
 // Short names for the nodes of JSON text, so that a format reads like the grammar of its RFC.
 class FormatWriter {
  public:

@@ -15,7 +15,7 @@
 #include <bit>
 #include <cstring>
 
-#include "base/hex.h"
+#include "base/ascii.h"
 #include "base/json_bytes.h"
 #include "base/mix.h"
 #include "base/utf8.h"
@@ -34,8 +34,6 @@ uint64_t SpecialCharacters(const char* eight) {
   if constexpr (std::endian::native == std::endian::big) return 0x8080808080808080;  // one by one
   return SpecialBytes(bytes);
 }
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 

@@ -20,7 +20,7 @@
 namespace grammask::internal {
 namespace {
 
-using Kind = NumberSet::Kind;
+using NumberKind = NumberSet::Kind;
 using Parts = absl::InlinedVector<NodeId, 8>;
 
 // Sets of multiples with at most so many members are written out.
@@ -210,7 +210,7 @@ class SetWriter {
         digits_(builder, RangeWriter::Style::kDigits) {}
 
   StatusOr<NodeId> Write() {
-    StatusOr<NodeId> node = set_.kind == Kind::kIntegers ? Integers() : Numbers();
+    StatusOr<NodeId> node = set_.kind == NumberKind::kIntegers ? Integers() : Numbers();
     if (node.ok() && (!decimal_.ok() || !digits_.ok())) {
       return Status(StatusCode::kUnsupported,
                     "an exclusive bound with more than " + std::to_string(Decimal::kMaxDigits) +
@@ -227,7 +227,7 @@ class SetWriter {
   bool BoundedBySignOnly() const {
     auto sign_only = [&](const std::optional<NumberSet::Bound>& bound, int one) {
       return !bound || bound->value.is_zero() ||
-             (set_.kind == Kind::kIntegers && bound->value == Decimal(one));
+             (set_.kind == NumberKind::kIntegers && bound->value == Decimal(one));
     };
     return sign_only(set_.lower, 1) && sign_only(set_.upper, -1);
   }
@@ -243,7 +243,7 @@ class SetWriter {
   // For sets bounded by zero: `absolute` on the one side, zero alone on the other.
   NodeId ZeroOr(NodeId absolute) {
     NodeId zero = b_.Bytes("0");
-    if (set_.kind != Kind::kIntegers) zero = b_.Sequence({zero, decimal_.FractionZeros()});
+    if (set_.kind != NumberKind::kIntegers) zero = b_.Sequence({zero, decimal_.FractionZeros()});
     return Signed([&](const Range& r) { return r.upper ? zero : absolute; });
   }
 
@@ -298,14 +298,14 @@ class SetWriter {
   }
 
   StatusOr<NodeId> Numbers() {
-    if (set_.kind == Kind::kAny && Plainly() && BoundedBySignOnly()) {
+    if (set_.kind == NumberKind::kAny && Plainly() && BoundedBySignOnly()) {
       NodeId exponent = b_.Optional(decimal_.Exponent(std::nullopt, std::nullopt));
       return Signed([&](const Range& r) { return b_.Sequence({decimal_.Plain(r), exponent}); });
     }
     // The complement of a language of multiples speaks of plain notation only.
     bool scientific = set_.not_multiples_of.empty();
     Parts parts;
-    if (set_.kind == Kind::kNonIntegers) parts.push_back(NonIntegers());
+    if (set_.kind == NumberKind::kNonIntegers) parts.push_back(NonIntegers());
     bool bounds = !Unbounded() || !scientific;
     for (const Decimal& m : set_.multiples_of) {
       MultipleWriter writer(&decimal_, m);
@@ -371,21 +371,21 @@ bool IsUsualSpelling(std::string_view source) {
 }
 
 // The sets that most schemas ask for, all numbers and all integers, made once.
-const Grammar& AllOf(Kind kind, bool with_fraction) {
-  auto make = [](Kind of, bool integers_with_fraction) {
+const Grammar& AllOf(NumberKind kind, bool with_fraction) {
+  auto make = [](NumberKind of, bool integers_with_fraction) {
     NumberSet set;
     set.kind = of;
     GrammarBuilder builder;
-    RuleId rule = builder.AddRule(of == Kind::kIntegers ? "integer" : "number");
+    RuleId rule = builder.AddRule(of == NumberKind::kIntegers ? "integer" : "number");
     NumberSpelling spelling;
     spelling.integers_with_fraction = integers_with_fraction;
     builder.SetBody(rule, SetWriter(&builder, set, spelling).Write().value());
     return new Grammar(builder.Finish(rule).value());
   };
-  static const Grammar& numbers = *make(Kind::kAny, true);
-  static const Grammar& integers = *make(Kind::kIntegers, false);
-  static const Grammar& with_zeros = *make(Kind::kIntegers, true);
-  if (kind == Kind::kAny) return numbers;
+  static const Grammar& numbers = *make(NumberKind::kAny, true);
+  static const Grammar& integers = *make(NumberKind::kIntegers, false);
+  static const Grammar& with_zeros = *make(NumberKind::kIntegers, true);
+  if (kind == NumberKind::kAny) return numbers;
   return with_fraction ? with_zeros : integers;
 }
 
@@ -405,8 +405,8 @@ StatusOr<NodeId> EmitNumbers(GrammarBuilder* builder, const NumberSet& original,
   if (set.IsEmpty()) return builder->Nothing();
   bool simple = set.multiples_of.empty() && set.not_multiples_of.empty() && set.excluded.empty();
   bool one = set.lower && set.upper && set.lower->value == set.upper->value;
-  bool digits_only = original.kind == Kind::kIntegers && !spelling.integers_with_fraction;
-  if (digits_only) set.kind = Kind::kIntegers;  // a single value is otherwise of any kind
+  bool digits_only = original.kind == NumberKind::kIntegers && !spelling.integers_with_fraction;
+  if (digits_only) set.kind = NumberKind::kIntegers;  // a single value is otherwise of any kind
   if ((one || !simple) && !digits_only) {
     if (std::optional<ScratchVector<Decimal>> members = set.Members(kEnumerate)) {
       ScratchVector<NodeId> values;

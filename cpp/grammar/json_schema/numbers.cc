@@ -23,7 +23,7 @@ void SortUnique(ScratchVector<Decimal>* list) {
   list->erase(std::unique(list->begin(), list->end()), list->end());
 }
 
-NumberSet EmptySet() {
+NumberSet NoNumbers() {
   NumberSet set;
   set.lower = {Decimal(1)};
   set.upper = {Decimal(0)};
@@ -57,7 +57,7 @@ void FoldMultiples(NumberSet* set) {
   set->multiples_of = {*step};
   if (!step->IsInteger()) return;
   if (set->kind == Kind::kNonIntegers) {
-    *set = EmptySet();
+    *set = NoNumbers();
     return;
   }
   set->kind = Kind::kIntegers;
@@ -202,7 +202,7 @@ void NumberSet::Normalise() {
     excluded = std::move(values);
   }
   if (IsEmptyNormalised(*this)) {
-    *this = EmptySet();
+    *this = NoNumbers();
   } else if (lower && upper && lower->value == upper->value) {
     *this = Only(lower->value);
   }
@@ -293,7 +293,7 @@ std::string NumberSet::ToString() const {
 
 NumberSet Intersect(const NumberSet& a, const NumberSet& b) {
   using Kind = NumberSet::Kind;
-  if (a.kind != Kind::kAny && b.kind != Kind::kAny && a.kind != b.kind) return EmptySet();
+  if (a.kind != Kind::kAny && b.kind != Kind::kAny && a.kind != b.kind) return NoNumbers();
   NumberSet set = a;
   if (b.kind != Kind::kAny) set.kind = b.kind;
   if (b.lower) set.AtLeast(b.lower->value, b.lower->open);

@@ -98,7 +98,7 @@ std::optional<ScratchVector<ScratchString>> Common(const ScratchVector<ScratchSt
   return both;
 }
 
-StringSet EmptySet() {
+StringSet NoStrings() {
   StringSet set;
   set.values.emplace();
   return set;
@@ -499,7 +499,7 @@ void StringSet::Normalise() {
                        Intersects(formats, not_formats) ||
                        std::any_of(not_patterns.begin(), not_patterns.end(), MatchesEverything);
   if (contradiction) {
-    *this = EmptySet();
+    *this = NoStrings();
     return;
   }
   if (values) {
@@ -512,7 +512,7 @@ void StringSet::Normalise() {
     excluded.clear();
     min_length = 0;
     max_length = kUnbounded;
-    if (values->empty()) *this = EmptySet();
+    if (values->empty()) *this = NoStrings();
     return;
   }
   std::erase_if(excluded, [&](const ScratchString& v) { return !LengthFits(v); });

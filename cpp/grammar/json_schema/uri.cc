@@ -7,7 +7,7 @@
 // Source: RFC 3986, sections 5.2 and 5.3. Tests: tests/grammar/json_schema_test.cc.
 #include "grammar/json_schema/uri.h"
 
-#include "base/hex.h"
+#include "base/ascii.h"
 
 namespace grammask::internal {
 namespace {

@@ -163,7 +163,7 @@ std::string Range(int64_t min, int64_t max) {
 }
 
 // Prints cases; `show` turns an expression into text.
-struct Printer {
+struct ValuePrinter {
   const ExprPool& pool;
   const JsonDocument& document;
   std::span<const std::string_view> patterns;
@@ -214,7 +214,7 @@ struct Printer {
 
 std::string ValueSet::ToString(const ExprPool& pool, const JsonDocument& document,
                                std::span<const std::string_view> patterns) const {
-  Printer printer{pool, document, patterns};
+  ValuePrinter printer{pool, document, patterns};
   std::string out;
   if (null) out += "null\n";
   if (false_value) out += "false\n";
