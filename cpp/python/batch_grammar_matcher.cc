@@ -108,8 +108,8 @@ void LogBatch(bool debug_print, const char* call, size_t matchers) {
       .attr("debug")("%s: %d matchers", call, matchers);
 }
 
-void Fill(BatchGrammarMatcher& self, py::handle matchers, py::handle bitmask, py::handle indices,
-          bool debug_print) {
+void FillBatch(BatchGrammarMatcher& self, py::handle matchers, py::handle bitmask,
+               py::handle indices, bool debug_print) {
   HeldMatchers held(matchers);
   std::vector<int32_t> rows;
   if (!indices.is_none()) {
@@ -129,7 +129,7 @@ void Fill(BatchGrammarMatcher& self, py::handle matchers, py::handle bitmask, py
   LogBatch(debug_print, "batch_fill_next_token_bitmask", held.size());
 }
 
-std::vector<bool> AcceptToken(py::handle matchers, py::handle tokens, bool debug_print) {
+std::vector<bool> AcceptTokens(py::handle matchers, py::handle tokens, bool debug_print) {
   HeldMatchers held(matchers);
   py::object list = py::reinterpret_borrow<py::object>(tokens);
   if (!PyList_Check(tokens.ptr()) && !PyTuple_Check(tokens.ptr()) &&
@@ -147,7 +147,7 @@ std::vector<bool> AcceptToken(py::handle matchers, py::handle tokens, bool debug
   return BatchGrammarMatcher::AcceptToken(held.get(), ids);
 }
 
-std::vector<bool> AcceptString(py::handle matchers, py::handle strings, bool debug_print) {
+std::vector<bool> AcceptStrings(py::handle matchers, py::handle strings, bool debug_print) {
   HeldMatchers held(matchers);
   const std::vector<std::string> texts = TextList(strings, "strings");
   CheckCount(held.size(), texts.size(), "strings");
@@ -169,13 +169,13 @@ void Rollback(py::handle matchers, py::handle num_tokens) {
 }
 
 void BindStatic(py::class_<BatchGrammarMatcher>& type) {
-  type.def_static("batch_accept_token", &AcceptToken, py::arg("matchers"), py::arg("tokens"),
+  type.def_static("batch_accept_token", &AcceptTokens, py::arg("matchers"), py::arg("tokens"),
                   py::arg("debug_print") = false,
                   R"(batch_accept_token(matchers, tokens, debug_print=False)
 --
 
 matchers[i].accept_token(tokens[i]) for each i. Returns the list of results.)");
-  type.def_static("batch_accept_string", &AcceptString, py::arg("matchers"), py::arg("strings"),
+  type.def_static("batch_accept_string", &AcceptStrings, py::arg("matchers"), py::arg("strings"),
                   py::arg("debug_print") = false,
                   R"(batch_accept_string(matchers, strings, debug_print=False)
 --
@@ -207,7 +207,7 @@ may stand in a call only once. Calls release the GIL.)");
            py::arg("max_threads") = "auto",
            "__init__(self, max_threads='auto')\n--\n\nSee the class.");
   type.def(
-      "batch_fill_next_token_bitmask", &Fill, py::arg("matchers"), py::arg("bitmask"),
+      "batch_fill_next_token_bitmask", &FillBatch, py::arg("matchers"), py::arg("bitmask"),
       py::arg("indices") = py::none(), py::arg("debug_print") = false,
       R"(batch_fill_next_token_bitmask(self, matchers, bitmask, indices=None, debug_print=False)
 --

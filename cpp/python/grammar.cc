@@ -81,7 +81,7 @@ std::vector<Grammar> Grammars(const py::args& args) {
       Source::kGrammar);
 }
 
-constexpr char kClassDoc[] =
+constexpr char kGrammarDoc[] =
     R"(A grammar: the set of texts that a model may write. Made by the static methods from_ebnf,
 from_json_schema, from_regex, builtin_json_grammar, concat and union; compiled for a vocabulary
 by GrammarCompiler.compile_grammar. str(grammar) is EBNF that from_ebnf reads back. Immutable,
@@ -153,7 +153,7 @@ Reads a regular expression; the whole text must match it. Raises RegexError.)");
 }  // namespace
 
 void BindGrammar(py::module_& m) {
-  py::class_<Grammar> type(m, "Grammar", kClassDoc);
+  py::class_<Grammar> type(m, "Grammar", kGrammarDoc);
   SetPublicModule(type);
   BindFrontEnds(type);
   type.def_static("builtin_json_grammar", &Grammar::BuiltinJson,

@@ -24,8 +24,8 @@ namespace py = pybind11;
 namespace grammask::python {
 namespace {
 
-GrammarCompiler Create(py::handle tokenizer_info, int max_threads, bool cache_enabled,
-                       int64_t cache_limit_bytes, py::handle limits) {
+GrammarCompiler MakeCompiler(py::handle tokenizer_info, int max_threads, bool cache_enabled,
+                             int64_t cache_limit_bytes, py::handle limits) {
   if (!py::isinstance<TokenizerInfo>(tokenizer_info)) {
     RaiseArgument(std::string("tokenizer_info must be a grammask.TokenizerInfo, not ") +
                   Py_TYPE(tokenizer_info.ptr())->tp_name +
@@ -86,7 +86,7 @@ CompiledGrammar CompileGrammar(GrammarCompiler& compiler, py::handle grammar,
         Source::kGrammar);
 }
 
-constexpr char kClassDoc[] =
+constexpr char kCompilerDoc[] =
     R"(Compiles grammars for one vocabulary and keeps what it compiled.
 
 GrammarCompiler(tokenizer_info, *, max_threads=8, cache_enabled=True, cache_limit_bytes=-1,
@@ -147,11 +147,11 @@ LimitError.)");
 }  // namespace
 
 void BindGrammarCompiler(py::module_& m) {
-  py::class_<GrammarCompiler> type(m, "GrammarCompiler", kClassDoc);
+  py::class_<GrammarCompiler> type(m, "GrammarCompiler", kCompilerDoc);
   SetPublicModule(type);
-  type.def(py::init(&Create), py::arg("tokenizer_info"), py::kw_only(), py::arg("max_threads") = 8,
-           py::arg("cache_enabled") = true, py::arg("cache_limit_bytes") = -1,
-           py::arg("limits") = py::none(),
+  type.def(py::init(&MakeCompiler), py::arg("tokenizer_info"), py::kw_only(),
+           py::arg("max_threads") = 8, py::arg("cache_enabled") = true,
+           py::arg("cache_limit_bytes") = -1, py::arg("limits") = py::none(),
            "__init__(self, tokenizer_info, *, max_threads=8, cache_enabled=True, "
            "cache_limit_bytes=-1, limits=None)\n--\n\nSee the class.");
   BindCompileMethods(type);

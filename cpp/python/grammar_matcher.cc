@@ -37,9 +37,11 @@ void LogDebug(const char* call, const MatcherObject& object, const std::string& 
 
 namespace {
 
-std::unique_ptr<MatcherObject> Create(py::handle compiled_grammar, py::handle override_stop_tokens,
-                                      bool terminate_without_stop_token, int max_rollback_tokens,
-                                      std::optional<double> default_temperature) {
+std::unique_ptr<MatcherObject> MakeMatcher(py::handle compiled_grammar,
+                                           py::handle override_stop_tokens,
+                                           bool terminate_without_stop_token,
+                                           int max_rollback_tokens,
+                                           std::optional<double> default_temperature) {
   if (!py::isinstance<CompiledGrammar>(compiled_grammar)) {
     RaiseArgument(std::string("compiled_grammar must be a grammask.CompiledGrammar, not ") +
                   Py_TYPE(compiled_grammar.ptr())->tp_name +
@@ -128,7 +130,7 @@ std::string DebugState(MatcherObject& self) {
          "\nshortest completion: " + std::to_string(matcher.ShortestCompletionBytes()) + " bytes\n";
 }
 
-constexpr char kClassDoc[] = R"(The state of one output while a model writes it.
+constexpr char kMatcherDoc[] = R"(The state of one output while a model writes it.
 
 GrammarMatcher(compiled_grammar, *, override_stop_tokens=None, terminate_without_stop_token=False,
                max_rollback_tokens=-1, default_temperature=None)
@@ -260,9 +262,9 @@ void BindProperties(py::class_<MatcherObject>& type) {
 }  // namespace
 
 void BindGrammarMatcher(py::module_& m) {
-  py::class_<MatcherObject> type(m, "GrammarMatcher", kClassDoc);
+  py::class_<MatcherObject> type(m, "GrammarMatcher", kMatcherDoc);
   SetPublicModule(type);
-  type.def(py::init(&Create), py::arg("compiled_grammar"), py::kw_only(),
+  type.def(py::init(&MakeMatcher), py::arg("compiled_grammar"), py::kw_only(),
            py::arg("override_stop_tokens") = py::none(),
            py::arg("terminate_without_stop_token") = false, py::arg("max_rollback_tokens") = -1,
            py::arg("default_temperature") = py::none(),

@@ -39,9 +39,9 @@ TokenizerOptions Options(VocabType type, std::optional<int> vocab_size, py::hand
   return options;
 }
 
-TokenizerInfo Create(py::handle encoded_vocab, VocabType type, std::optional<int> vocab_size,
-                     py::handle stop_token_ids, bool add_prefix_space,
-                     py::handle special_token_ids) {
+TokenizerInfo MakeTokenizer(py::handle encoded_vocab, VocabType type, std::optional<int> vocab_size,
+                            py::handle stop_token_ids, bool add_prefix_space,
+                            py::handle special_token_ids) {
   std::vector<std::string> texts = TextList(encoded_vocab, "encoded_vocab");
   TokenizerOptions options =
       Options(type, vocab_size, stop_token_ids, add_prefix_space, special_token_ids);
@@ -85,7 +85,7 @@ std::string FilePath(py::handle path) {
   return py::module_::import("os").attr("fsencode")(path).cast<std::string>();
 }
 
-void Save(const TokenizerInfo& info, py::handle path) {
+void SaveTokenizer(const TokenizerInfo& info, py::handle path) {
   const std::string file = FilePath(path);
   Status saved = [&] {
     py::gil_scoped_release release;
@@ -94,7 +94,7 @@ void Save(const TokenizerInfo& info, py::handle path) {
   RaiseIfError(saved, Source::kTokenizer);
 }
 
-TokenizerInfo Load(py::handle path, bool mapped) {
+TokenizerInfo LoadTokenizer(py::handle path, bool mapped) {
   const std::string file = FilePath(path);
   auto info = [&] {
     py::gil_scoped_release release;
@@ -133,7 +133,7 @@ std::string Repr(const TokenizerInfo& info) {
   return "<grammask.TokenizerInfo of " + std::to_string(info.vocab_size()) + " tokens>";
 }
 
-constexpr char kClassDoc[] =
+constexpr char kTokenizerDoc[] =
     R"(The vocabulary of a model: the bytes of each token, and which tokens stop or are special.
 
 TokenizerInfo(encoded_vocab, vocab_type=VocabType.RAW, *, vocab_size=None, stop_token_ids=None,
@@ -174,13 +174,13 @@ special_token_ids: further ids that are never text, besides those the file marks
 --
 
 Builds the object from a vocabulary and what dump_metadata returned.)");
-  type.def("save", &Save, py::arg("path"),
+  type.def("save", &SaveTokenizer, py::arg("path"),
            R"(save(self, path)
 --
 
 Writes everything to a file, for `load`. A file that is there is replaced whole or not at all.
 Raises TokenizerError where it cannot be written.)");
-  type.def_static("load", &Load, py::arg("path"), py::kw_only(), py::arg("mapped") = true,
+  type.def_static("load", &LoadTokenizer, py::arg("path"), py::kw_only(), py::arg("mapped") = true,
                   R"(load(path, *, mapped=True)
 --
 
@@ -246,9 +246,9 @@ void BindTokenizerInfo(py::module_& m) {
       .finalize();
   SetPublicModule(m.attr("VocabType"));
 
-  py::class_<TokenizerInfo> type(m, "TokenizerInfo", kClassDoc);
+  py::class_<TokenizerInfo> type(m, "TokenizerInfo", kTokenizerDoc);
   SetPublicModule(type);
-  type.def(py::init(&Create), py::arg("encoded_vocab"),
+  type.def(py::init(&MakeTokenizer), py::arg("encoded_vocab"),
            py::arg_v("vocab_type", VocabType::kRaw, "VocabType.RAW"), py::kw_only(),
            py::arg("vocab_size") = py::none(), py::arg("stop_token_ids") = py::none(),
            py::arg("add_prefix_space") = false, py::arg("special_token_ids") = py::none(),
