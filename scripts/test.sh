@@ -53,7 +53,7 @@ configure() {  # configure <folder> <arguments>...
 
 release_tests() {
   configure test -DCMAKE_BUILD_TYPE=Release
-  cmake --build "$build/test" -j "$jobs"
+  CCACHE_BASEDIR=$build/test cmake --build "$build/test" -j "$jobs"
   ctest --test-dir "$build/test" -j "$jobs" --output-on-failure --no-tests=error
 }
 
