@@ -25,7 +25,7 @@ namespace {
 
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool IsNumberChar(char c) {
-  return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
+  return IsDigit(c) || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
 }
 
 // A string token at the start of `text`: its length with both quotes, or npos while it is open.
@@ -113,7 +113,7 @@ bool MayBecomeText(std::string_view token, std::string_view text) {
 std::string Significant(std::string_view number) {
   std::string out;
   for (char c : number.substr(0, number.find_first_of("eE"))) {
-    if (c >= '0' && c <= '9' && !(out.empty() && c == '0')) out += c;
+    if (IsDigit(c) && !(out.empty() && c == '0')) out += c;
   }
   return out;
 }

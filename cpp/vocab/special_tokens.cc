@@ -14,6 +14,7 @@
 #include <cstddef>
 
 #include "absl/container/flat_hash_set.h"
+#include "base/ascii.h"
 
 namespace grammask::internal {
 namespace {
@@ -54,14 +55,12 @@ constexpr std::string_view kHtmlElements[] = {
     "s",   "span",  "strong",     "sub",  "sup", "table",   "tbody", "td", "tfoot",
     "th",  "thead", "tr",         "u",    "ul"};
 
-bool IsAsciiLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
 // A letter, a digit, or any character beyond ASCII but the bar: something to name a marker by.
 bool HasName(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     if (text.substr(i).starts_with(kFullwidthBar)) {
       i += kFullwidthBar.size() - 1;
-    } else if (IsAsciiLetter(text[i]) || (text[i] >= '0' && text[i] <= '9') ||
+    } else if (IsLetter(text[i]) || IsDigit(text[i]) ||
                static_cast<unsigned char>(text[i]) >= 0x80) {
       return true;
     }
@@ -88,7 +87,7 @@ bool IsCapitalsInBrackets(std::string_view text) {
   for (char c : text.substr(1, text.size() - 2)) {
     if (c >= 'A' && c <= 'Z') {
       ++letters;
-    } else if (!(c >= '0' && c <= '9') && c != '_' && c != '/' && c != '-') {
+    } else if (!IsDigit(c) && c != '_' && c != '/' && c != '-') {
       return false;
     }
   }
