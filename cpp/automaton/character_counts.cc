@@ -38,14 +38,14 @@ uint32_t Saturated(uint64_t count) {
 
 Counts OfBytes(const JsonPlaces::Map& moves) {
   Counts counts = {};
-  for (uint8_t p = 0; p < kPlaces; ++p) counts.least[p] = counts.most[p] = moves[p] == kBetween;
+  for (uint8_t p = 0; p < JsonPlaces::kPlaces; ++p) counts.least[p] = counts.most[p] = moves[p] == kBetween;
   return counts;
 }
 
 // Of a text after another, which does `moves`.
 Counts Then(const Counts& first, const JsonPlaces::Map& moves, const Counts& second) {
   Counts counts = {};
-  for (uint8_t p = 0; p < kPlaces; ++p) {
+  for (uint8_t p = 0; p < JsonPlaces::kPlaces; ++p) {
     if (moves[p] == kNowhere) continue;
     counts.least[p] = Saturated(uint64_t{first.least[p]} + second.least[moves[p]]);
     counts.most[p] = Saturated(uint64_t{first.most[p]} + second.most[moves[p]]);
@@ -62,7 +62,7 @@ Counts OfCharacters(uint64_t least, uint64_t most) {
 
 // What holds of a text of both.
 void Meet(const JsonPlaces::Map& moves, const Counts& other, Counts* counts) {
-  for (uint8_t p = 0; p < kPlaces; ++p) {
+  for (uint8_t p = 0; p < JsonPlaces::kPlaces; ++p) {
     if (moves[p] == kNowhere) continue;
     counts->least[p] = std::max(counts->least[p], other.least[p]);
     counts->most[p] = std::min(counts->most[p], other.most[p]);
@@ -109,7 +109,7 @@ const Counts& TermStore::CharacterCounts(TermId id) {
         counts = *known(t.children()[0]);
         for (TermId c : t.children()) {
           const Counts& other = *known(c);
-          for (uint8_t p = 0; p < kPlaces; ++p) {
+          for (uint8_t p = 0; p < JsonPlaces::kPlaces; ++p) {
             counts.least[p] = std::min(counts.least[p], other.least[p]);
             counts.most[p] = std::max(counts.most[p], other.most[p]);
           }
@@ -119,7 +119,7 @@ const Counts& TermStore::CharacterCounts(TermId id) {
         const Counts& body = *known(t.children()[0]);
         const auto least = static_cast<uint64_t>(t.a);
         const uint64_t most = t.b == kUnbounded ? kMany : static_cast<uint64_t>(t.b);
-        for (uint8_t p = 0; p < kPlaces; ++p) {
+        for (uint8_t p = 0; p < JsonPlaces::kPlaces; ++p) {
           counts.least[p] = Saturated(body.least[p] * std::min<uint64_t>(least, kMany));
           counts.most[p] = Saturated(body.most[p] * std::min<uint64_t>(most, kMany));
         }
@@ -149,7 +149,7 @@ void TermStore::NoteOneCharacter(TermId id) {
 bool TermStore::CountsClash(TermId id) {
   if (terms_[id.value].kind != TermKind::kAnd) return false;
   const Counts& both = CharacterCounts(id);
-  for (uint8_t p = 0; p < kPlaces; ++p) {
+  for (uint8_t p = 0; p < JsonPlaces::kPlaces; ++p) {
     if (both.least[p] > both.most[p]) return true;
   }
   return false;

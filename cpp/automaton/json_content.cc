@@ -80,7 +80,7 @@ std::span<const JsonPlaces::Move> JsonPlaces::Moves() {
 
 Map JsonPlaces::Identity() {
   Map map;
-  for (uint8_t p = 0; p < kPlaces; ++p) map[p] = p;
+  for (uint8_t p = 0; p < JsonPlaces::kPlaces; ++p) map[p] = p;
   return map;
 }
 
@@ -95,7 +95,7 @@ Map JsonPlaces::OfBytes(const ByteSet& bytes) {
 
 Map JsonPlaces::Then(const Map& first, const Map& second) {
   Map map;
-  for (uint8_t p = 0; p < kPlaces; ++p) {
+  for (uint8_t p = 0; p < JsonPlaces::kPlaces; ++p) {
     map[p] = first[p] == kNowhere ? uint8_t{kNowhere} : second[first[p]];
   }
   return map;
@@ -135,14 +135,14 @@ const Map& TermStore::MovesOf(TermId id) {
         map = *known(t.children()[0]);
         for (TermId c : t.children()) {
           const Map& other = *known(c);
-          for (uint8_t p = 0; p < kPlaces; ++p) {
+          for (uint8_t p = 0; p < JsonPlaces::kPlaces; ++p) {
             if (map[p] != other[p]) map[p] = kNowhere;
           }
         }
         break;
       case TermKind::kRepeat: {
         const Map& body = *known(t.children()[0]);
-        for (uint8_t p = 0; p < kPlaces; ++p) {
+        for (uint8_t p = 0; p < JsonPlaces::kPlaces; ++p) {
           if (body[p] == p) map[p] = p;
         }
         break;
@@ -150,7 +150,7 @@ const Map& TermStore::MovesOf(TermId id) {
       case TermKind::kAnd:
         for (TermId c : t.children()) {
           const Map& part = *known(c);
-          for (uint8_t p = 0; p < kPlaces; ++p) {
+          for (uint8_t p = 0; p < JsonPlaces::kPlaces; ++p) {
             if (map[p] == kNowhere) map[p] = part[p];
           }
         }

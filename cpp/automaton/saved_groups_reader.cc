@@ -105,9 +105,8 @@ void TermReader::ReadGroupWords(uint64_t rules, std::vector<uint64_t>* words,
 // any text may be the key of further members, so that some is none of the named ones.
 void TermReader::ReadGroupRecord(uint64_t children, std::vector<uint64_t>* words,
                                  std::vector<Nest>* nests) {
-  using enum RecordView::Child;
-  if (children < kFixed) return in_.Fail();
-  const size_t count = static_cast<size_t>(children) - kFixed;
+  if (children < RecordView::kFixed) return in_.Fail();
+  const size_t count = static_cast<size_t>(children) - RecordView::kFixed;
   const bool may_be_empty = in_.Number(1) != 0;
   Record record{.may_be_empty = may_be_empty, .members = {}};  // without its nodes
   size_t text = 0;
@@ -130,9 +129,9 @@ void TermReader::ReadGroupRecord(uint64_t children, std::vector<uint64_t>* words
     const bool is_term = IsTerm(reference);
     const TermId part(is_term ? static_cast<uint32_t>(reference >> 1) : 0);
     const bool nothing = is_term && part == TermStore::Nothing();
-    if (i == kAnyKey && !nothing && part != any_text) in_.Fail();
-    if (i < kAnyKey && nothing) in_.Fail();
-    if (i == kOther && !nothing && words->end()[-2] == kNothingWord) in_.Fail();
+    if (i == RecordView::kAnyKey && !nothing && part != any_text) in_.Fail();
+    if (i < RecordView::kAnyKey && nothing) in_.Fail();
+    if (i == RecordView::kOther && !nothing && words->end()[-2] == kNothingWord) in_.Fail();
     child.heads += 4;  // whatever is in a member is in an alternative, and a part of it
     nest.Cover(child);
   }

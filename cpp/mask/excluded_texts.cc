@@ -76,8 +76,10 @@ std::optional<std::vector<uint32_t>> MaskCache::FindExcluded(
       plain += '"';
       add(FindNode(*vocab_, from, plain));
     }
-    const auto same = std::ranges::equal_range(spelled, text, {}, &SpelledText::text);
-    for (const SpelledText& other : same) add(other.node);
+    for (auto same = std::ranges::lower_bound(spelled, text, {}, &SpelledText::text);
+         same != spelled.end() && same->text == text; ++same) {
+      add(same->node);
+    }
   }
   if (!decides) return std::nullopt;
   std::ranges::sort(found);

@@ -121,8 +121,8 @@ const Level1* MaskCache::Joined(const Level1& head, TermId tail) {
   if (!head.references.empty()) {
     // Tokens of these nodes, and of those below that the head takes as well, are there twice.
     std::ranges::sort(draft->accepted);
-    const auto twice = std::ranges::unique(draft->accepted);
-    draft->accepted.erase(twice.begin(), twice.end());
+    draft->accepted.erase(std::unique(draft->accepted.begin(), draft->accepted.end()),
+                          draft->accepted.end());
   }
   return Store(&*draft);
 }

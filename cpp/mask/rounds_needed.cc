@@ -86,7 +86,7 @@ std::optional<RoundsNeeded::Needed> RoundsNeeded::Follow(const LoopPlace& from) 
   std::vector<Step> path = {{from, 0}};
   Needed last = {0, false};
   while (true) {
-    const auto [at, rounds] = path.back();
+    const LoopPlace at = path.back().place;
     if (const auto it = known_.find(at.key()); it != known_.end()) {
       last = it->second;
       break;
@@ -103,7 +103,7 @@ std::optional<RoundsNeeded::Needed> RoundsNeeded::Follow(const LoopPlace& from) 
     });
     if (next == edges.end()) return std::nullopt;
     const uint32_t x = XAfter(at.x, next->lo);
-    path.push_back({{next->to, x}, rounds + (x == 0)});
+    path.push_back({{next->to, x}, path.back().rounds + (x == 0)});
   }
   const uint32_t total = path.back().rounds + last.rounds;
   if (terms_.FewestCharacters(from.state, rest_) != total) {

@@ -31,9 +31,7 @@ constexpr size_t kMaxCompared = 4;
 }  // namespace
 
 std::span<const Waiter> SetTable::WaitersOf(SetId set, ProcId proc) {
-  const auto all = MakeBodyLocked(set).waiters;
-  const auto range = std::ranges::equal_range(all, proc, {}, &Waiter::proc);
-  return {range.begin(), range.end()};
+  return WaitersFor(MakeBodyLocked(set).waiters, proc);
 }
 
 // What waits in `set` for `proc`, as (term, return) pairs. `own(p)` stands for the place of `p` in

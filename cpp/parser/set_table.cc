@@ -169,7 +169,7 @@ uint32_t SetTable::ContextOf(RetId plain) {
     std::vector<uint32_t> rivals;
     const auto waiters =
         entry.set == unfinished_.set ? unfinished_.waiters : MakeBodyLocked(entry.set).waiters;
-    for (const Waiter& w : std::ranges::equal_range(waiters, entry.proc, {}, &Waiter::proc)) {
+    for (const Waiter& w : WaitersFor(waiters, entry.proc)) {
       if (proc.captures) {
         if (proc.compound) terms_.AddRivals(w.to, &rivals);
       } else if ((w.ret.value & kSelf) != 0) {

@@ -59,6 +59,13 @@ struct Waiter {
   friend constexpr auto operator<=>(const Waiter&, const Waiter&) = default;
 };
 
+// Those of ascending waiters that wait for `proc`.
+inline std::span<const Waiter> WaitersFor(std::span<const Waiter> waiters, ProcId proc) {
+  const auto first = std::ranges::lower_bound(waiters, proc, {}, &Waiter::proc);
+  const auto last = std::ranges::upper_bound(first, waiters.end(), proc, {}, &Waiter::proc);
+  return {first, last};
+}
+
 // An item that waits for one token of a token set.
 struct TokenItem {
   uint32_t tokens;
