@@ -414,4 +414,45 @@ std::optional<TermStore::Loop> TermStore::FindLoop(TermId id, uint32_t first_byt
   return LoopOf(id, first_bytes, 0);
 }
 
+std::optional<TermStore::Searched> TermStore::FindSearched(TermId id, uint32_t first_bytes) {
+  const Term& t = terms_[id.value];
+  if (t.kind != TermKind::kSequence || CountedPart(id) != nullptr) return std::nullopt;
+  const Term& head = terms_[t.children()[0].value];
+  const TermId rest = t.children()[1];
+  if (head.kind != TermKind::kAnd || !head.regular || terms_[rest.value].nullable) {
+    return std::nullopt;
+  }
+  const Expansion& end = Expand(rest);
+  if (!end.calls.empty() || !end.tokens.empty() || end.bytes.size() != 1 ||
+      end.bytes[0].lo != '"' || end.bytes[0].hi != '"') {
+    return std::nullopt;
+  }
+  std::lock_guard lock(mutex_);
+  absl::InlinedVector<TermId, 4> searches, others;
+  for (TermId c : head.children()) {
+    // What an exclusion leaves has more states than are worth looking at.
+    if (terms_[c.value].kind == TermKind::kNot) return std::nullopt;
+    const auto loop = LoopOf(c, first_bytes, 0);
+    const bool wide = loop.has_value() && !loop->excluding &&
+                      FirstBytes(ExpandLocked(loop->x).bytes) >= first_bytes;
+    (wide ? searches : others).push_back(c);
+  }
+  if (searches.empty() || others.empty()) return std::nullopt;
+  Searched found;
+  found.rest = rest;
+  found.search = And(searches);
+  found.others = And(others);
+  const auto loop = LoopOf(found.search, first_bytes, 0);
+  if (!loop.has_value() || loop->excluding || !IsOneCharacter(loop->x)) return std::nullopt;
+  found.loop = *loop;
+  found.wider = Sequence(found.others, rest);
+  return found;
+}
+
+TermId TermStore::Both(TermId x, TermId y) {
+  std::lock_guard lock(mutex_);
+  const TermId parts[] = {x, y};
+  return And(parts);
+}
+
 }  // namespace grammask::internal

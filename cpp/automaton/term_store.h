@@ -334,6 +334,17 @@ class TermStore {
   };
   std::optional<Loop> FindLoop(TermId id, uint32_t first_bytes = 0);
 
+  // A string in which something is searched for, beside other conditions: `(S & C) " rest`, where S
+  // is a search over JSON characters, as in FindLoop, and C is none. Takes the lock.
+  struct Searched {
+    TermId wider;  // without the search: `C " rest`
+    TermId search, others, rest;
+    Loop loop;  // of the search
+  };
+  std::optional<Searched> FindSearched(TermId id, uint32_t first_bytes);
+  // And(), for those who do not hold the lock.
+  TermId Both(TermId x, TermId y);
+
   // Whether two states are seen to be the same, as `(A | B) R` and `A R | B R` are: what a search
   // has begun is left in the one form beside other conditions, in the other where it stands alone.
   // Takes the lock.

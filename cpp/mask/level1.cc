@@ -28,7 +28,6 @@ namespace {
 constexpr size_t kMinRunTokens = 64;  // tokens of runs that are worth a bitmap
 constexpr uint32_t kReference = 256;  // tokens below a node over which it is not spelled out
 constexpr size_t kManyEscapes = 256;  // nodes over which what is left over there may wait
-constexpr uint32_t kWideClass = 120;  // first bytes of a class that makes its slice worth having
 constexpr int kLoop = 8;              // bytes of a loop that may be leapt over
 constexpr size_t kTrieOverhead = 64;  // bytes that finding a residual trie again takes
 constexpr uint32_t kFewOthers = 8;    // the share of the trie's nodes that others are at most
@@ -78,6 +77,7 @@ const Level1* MaskCache::Make(TermId state) {
       return draft->made != nullptr ? draft->made : Store(&*draft);
     }
   }
+  if (const Level1* made = FromSearched(state)) return made;
   if (const Level1* made = FromOtherBounds(state)) return made;
   if (const Level1* made = FromAnyNumber(state)) return made;
   if (const Level1* made = FromHead(state)) return made;

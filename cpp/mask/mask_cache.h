@@ -116,7 +116,8 @@ class MaskCache {
   }
 
  private:
-  static constexpr size_t kMaxList = 1024;  // tokens over which a bitmap is smaller and faster
+  static constexpr size_t kMaxList = 1024;     // tokens over which a bitmap is smaller and faster
+  static constexpr uint32_t kWideClass = 120;  // first bytes of a loop that takes most tokens
   struct Draft;
   class DraftLease;
   class Gatherer;
@@ -154,6 +155,8 @@ class MaskCache {
                                std::vector<TokenRun>* over, uint64_t* reach, uint64_t* completion);
   std::shared_ptr<const RoundTable> TableOf(TermId x);
   const Level1* FromComplement(TermId state);
+  const Level1* FromSearched(TermId state);
+  std::optional<uint64_t> CompletionBeside(const TermStore::Searched& searched);
   const Level1* FromHead(TermId state);
   const Level1* Joined(const Level1& head, TermId tail);
   Slice* SliceFor(TermId x);
@@ -193,7 +196,7 @@ class MaskCache {
   SetTable& sets_;
   TermStore& terms_;
   const size_t words_;
-  std::mutex mutex_;  // memory_, tries_, residuals_, left_over_, heads_, spelled_
+  std::mutex mutex_;  // memory_, tries_, residuals_, left_over_, heads_, spelled_, beside_
   BumpArena memory_;
   BitmapStore bitmaps_;
   std::vector<std::unique_ptr<const TokenTrie>> tries_;
@@ -208,7 +211,9 @@ class MaskCache {
   const std::shared_ptr<SliceStore> slice_store_;
   std::mutex slice_mutex_;
   absl::flat_hash_map<uint32_t, std::shared_ptr<Slice>> slices_;  // by x; null for none
-  std::mutex counted_mutex_;                                      // what follows
+  // CompletionBeside(), by the search's loop and the conditions beside it.
+  absl::flat_hash_map<std::array<uint32_t, 2>, std::optional<uint64_t>> beside_;
+  std::mutex counted_mutex_;  // what follows
   // By X; null for none.
   absl::flat_hash_map<uint32_t, std::shared_ptr<const RoundTable>> tables_;
   // By the state without its bounds, X, and what follows; null for none. Those made last.
