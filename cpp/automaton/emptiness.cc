@@ -502,16 +502,18 @@ std::optional<TermId> TermStore::CheckedByWitness(TermId id) {
     return least != UINT64_MAX;
   };
   // Ways of neighbouring states soon meet: what came of one is kept for all places on it.
-  absl::InlinedVector<WitnessKey, kLongestWitness> way;
+  using Place = absl::InlinedVector<uint32_t, 9>;
+  absl::InlinedVector<Place, kLongestWitness> way;
   bool found = true;
   for (uint64_t left = length; left > 0; --left) {
-    WitnessKey key = {static_cast<uint32_t>(left)};
-    for (TermId part : at) key.push_back(part.value);
-    if (const auto known = witnesses_.find(key); known != witnesses_.end()) {
+    Place& place = way.emplace_back(1, static_cast<uint32_t>(left));
+    for (TermId part : at) place.push_back(part.value);
+    const auto known = witnesses_.find(BytesOf(std::span<const uint32_t>(place)));
+    if (known != witnesses_.end()) {
       found = known->second;
+      way.pop_back();
       break;
     }
-    way.push_back(std::move(key));
     found = step(left);
     if (!found) break;
     at = best;
@@ -520,7 +522,9 @@ std::optional<TermId> TermStore::CheckedByWitness(TermId id) {
     }
   }
   if (witnesses_.size() > kMostWitnesses) witnesses_.clear();
-  for (WitnessKey& key : way) witnesses_.emplace(std::move(key), found);
+  for (const Place& place : way) {
+    witnesses_.emplace(BytesOf(memory_.Copy(std::span<const uint32_t>(place))), found);
+  }
   if (!found) return std::nullopt;
   return Vouched(id, length);
 }

@@ -38,6 +38,7 @@
 #include "base/code_point_set.h"
 #include "base/id_table.h"
 #include "base/ids.h"
+#include "base/mix.h"
 #include "base/status.h"
 #include "grammar/ast.h"
 
@@ -578,9 +579,8 @@ class TermStore {
   absl::flat_hash_map<uint32_t, const Expansion*> raw_;
   absl::flat_hash_map<uint32_t, uint8_t> known_;
   // By bytes left and the parts of an intersection: whether CheckedByWitness found a text of so
-  // many bytes.
-  using WitnessKey = absl::InlinedVector<uint32_t, 5>;
-  absl::flat_hash_map<WitnessKey, bool> witnesses_;
+  // many bytes. The keys are in memory_.
+  absl::flat_hash_map<std::string_view, bool, TextHash> witnesses_;
   // By X; and the pairs of an X and a state for which none could be made.
   absl::flat_hash_map<uint32_t, std::vector<std::unique_ptr<CountLengths>>> count_lengths_;
   absl::flat_hash_set<std::pair<uint32_t, uint32_t>> uncounted_;
