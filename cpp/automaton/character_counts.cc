@@ -38,7 +38,8 @@ uint32_t Saturated(uint64_t count) {
 
 Counts OfBytes(const JsonPlaces::Map& moves) {
   Counts counts = {};
-  for (uint8_t p = 0; p < JsonPlaces::kPlaces; ++p) counts.least[p] = counts.most[p] = moves[p] == kBetween;
+  for (uint8_t p = 0; p < JsonPlaces::kPlaces; ++p)
+    counts.least[p] = counts.most[p] = moves[p] == kBetween;
   return counts;
 }
 

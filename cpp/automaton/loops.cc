@@ -455,4 +455,9 @@ TermId TermStore::Both(TermId x, TermId y) {
   return And(parts);
 }
 
+bool TermStore::IsWithin(TermId part, TermId whole) {
+  std::lock_guard lock(mutex_);
+  return part == whole || Includes(whole, part);
+}
+
 }  // namespace grammask::internal

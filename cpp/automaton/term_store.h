@@ -343,8 +343,9 @@ class TermStore {
     Loop loop;  // of the search
   };
   std::optional<Searched> FindSearched(TermId id, uint32_t first_bytes);
-  // And(), for those who do not hold the lock.
+  // And(), and whether all texts of `part` are some of `whole`. Both take the lock.
   TermId Both(TermId x, TermId y);
+  bool IsWithin(TermId part, TermId whole);
 
   // Whether two states are seen to be the same, as `(A | B) R` and `A R | B R` are: what a search
   // has begun is left in the one form beside other conditions, in the other where it stands alone.

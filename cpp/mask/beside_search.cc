@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mask/along.h"
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
 
@@ -27,31 +28,6 @@ namespace {
 constexpr size_t kMostPlaces = 512;
 constexpr uint64_t kRestOfCharacter = 11;  // bytes, of "\\ud83d\\ude00"
 constexpr size_t kEntry = 40;              // bytes of an entry of beside_
-
-TermId After(TermStore& terms, TermId at, uint8_t byte) {
-  if (at == TermStore::Nothing()) return at;
-  const ByteEdge* e = FindEdge(terms.Expand(at).bytes, byte);
-  return e != nullptr ? e->to : TermStore::Nothing();
-}
-
-// A term along texts in ascending order, of which each mostly begins as the last one did.
-class Along {
- public:
-  Along(TermStore* terms, TermId start) : terms_(*terms), states_{start} {}
-  // The state after a text, of which `same` bytes are those of the last one.
-  TermId Read(std::string_view text, size_t same) {
-    states_.resize(std::min(same + 1, states_.size()));
-    while (states_.size() <= text.size()) {
-      states_.push_back(
-          After(terms_, states_.back(), static_cast<uint8_t>(text[states_.size() - 1])));
-    }
-    return states_.back();
-  }
-
- private:
-  TermStore& terms_;
-  std::vector<TermId> states_;  // by length
-};
 
 }  // namespace
 
@@ -122,22 +98,14 @@ const Level1* MaskCache::FromSearched(TermId state) {
   const auto tokens = vocab_->trie_tokens();
   Along others(&terms_, searched->others), search(&terms_, searched->search);
   std::vector<TokenRun> refused;
-  std::string_view last, last_searched;
   uint32_t ended = 0;  // what is below a quote that ends the text
   for (uint32_t i : vocab_->alphabets().adding('"')) {
     if (i < ended) continue;
     const TrieNode& node = nodes[i];
     const std::string_view text = vocab_->bytes(tokens[node.tokens]).substr(0, node.depth - 1u);
-    auto same = [&](std::string_view before) {
-      return static_cast<size_t>(std::ranges::mismatch(text, before).in1 - text.begin());
-    };
-    const TermId at = others.Read(text, same(last));
-    last = text;
-    if (!terms_.term(at).nullable) continue;
+    if (!terms_.term(others.Read(text)).nullable) continue;
     ended = node.end;
-    const TermId found = search.Read(text, same(last_searched));
-    last_searched = text;
-    if (terms_.term(found).nullable) continue;
+    if (terms_.term(search.Read(text)).nullable) continue;
     refused.push_back({node.tokens, nodes[node.end].tokens});
   }
   const uint64_t most = *completion + terms_.term(searched->rest).min_length;

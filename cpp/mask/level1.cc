@@ -174,6 +174,18 @@ const Level1* MaskCache::FromLoop(TermId state, int64_t most, Slice* slice) {
   return Keep(result);
 }
 
+// Whether tokens of more X's than a loop may have are refused: what follows the loop, `rest`,
+// cannot begin with an X, and the procedure does not end there.
+bool MaskCache::EndsBefore(TermId rest, TermId x) {
+  if (terms_.term(rest).nullable || !terms_.Expand(rest).calls.empty()) return false;
+  for (const ByteEdge& after : terms_.Expand(rest).bytes) {
+    for (const ByteEdge& e : terms_.Expand(x).bytes) {
+      if (after.lo <= e.hi && e.lo <= after.hi) return false;
+    }
+  }
+  return true;
+}
+
 bool MaskCache::TakeSlice(TermId state, Draft* draft) {
   const Term& t = terms_.term(state);
   const bool sequence = t.kind == TermKind::kSequence;
@@ -182,16 +194,9 @@ bool MaskCache::TakeSlice(TermId state, Draft* draft) {
   const bool bounded = head.kind == TermKind::kRepeat && head.b != kUnbounded;
   if (bounded) slice = SliceFor(head.children()[0]);
   if (slice != nullptr) {
-    if (head.b < slice->longest()) {
-      // Tokens of more X than are left must be refused: nothing after the loop may read an X, and
-      // the procedure may not end there.
-      const TermId rest = sequence ? t.children()[1] : TermStore::Empty();
-      if (terms_.term(rest).nullable || !terms_.Expand(rest).calls.empty()) return false;
-      for (const ByteEdge& after : terms_.Expand(rest).bytes) {
-        for (const ByteEdge& e : terms_.Expand(head.children()[0]).bytes) {
-          if (after.lo <= e.hi && e.lo <= after.hi) return false;
-        }
-      }
+    if (head.b < slice->longest() &&
+        !EndsBefore(sequence ? t.children()[1] : TermStore::Empty(), head.children()[0])) {
+      return false;
     }
     draft->made = FromLoop(state, head.b, slice);
     if (draft->made != nullptr) return true;

@@ -141,6 +141,8 @@ class MaskCache {
   const Level1* FromOtherBounds(TermId state);
   const Level1* FromAnyNumber(TermId state);
   const Level1* FromCount(const TermStore::Counted& counted);
+  const Level1* FromNearSearch(TermId state, const TermStore::Counted& counted);
+  bool EndsBefore(TermId rest, TermId x);
   std::shared_ptr<const CountedTokens> TokensOf(const TermStore::Counted& counted);
   const Level1* FromLoose(TermId state, const TermStore::Loosened& loosened);
   const Level1* FromWider(TermId state, TermId wider, uint64_t same, size_t most);

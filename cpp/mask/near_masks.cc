@@ -14,6 +14,7 @@
 #include <bit>
 
 #include "automaton/lengths.h"
+#include "mask/along.h"
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
 
@@ -348,6 +349,36 @@ const Level1* MaskCache::FromCount(const TermStore::Counted& counted) {
   return Keep(result);
 }
 
+// The mask of a state near the bounds of its count in which any characters leave everything
+// possible, as in a search. What is searched for takes a few characters at the most, whatever has
+// come: so of the tokens of such characters only those are read by which as few are left. Null
+// where it is not so.
+const Level1* MaskCache::FromNearSearch(TermId state, const TermStore::Counted& counted) {
+  const auto loop = terms_.FindLoop(counted.loose, kWideClass);
+  if (!loop.has_value() || loop->excluding) return nullptr;
+  const uint64_t whole = terms_.term(loop->part).min_length;
+  const uint64_t rest = terms_.term(counted.rest).min_length;
+  const auto most = static_cast<uint64_t>(counted.most);
+  // A character takes a byte at least.
+  if (whole < rest || whole - rest >= most) return nullptr;
+  const uint64_t sure = most - (whole - rest);
+  if (!EndsBefore(counted.rest, counted.x) || !terms_.IsWithin(loop->x, counted.x)) return nullptr;
+  Slice* const slice = SliceFor(loop->x);
+  if (slice == nullptr) return nullptr;
+  const auto near = slice->Between(sure + 1, most, kMostRefused);
+  if (!near.has_value()) return nullptr;
+  const DraftLease draft(&drafts_);
+  draft->slice = slice->UpTo(sure);
+  WalkOthers(state, *slice, &*draft);
+  Along along(&terms_, state);
+  for (uint32_t place : *near) {
+    const TokenId token = vocab_->trie_tokens()[place];
+    if (along.Read(vocab_->bytes(token)) != TermStore::Nothing()) draft->accepted.push_back(token);
+  }
+  draft->reach = draft->completion = UINT64_MAX;
+  return Store(&*draft);
+}
+
 // The mask of a state with bounds from one with others; null where it is as well made by itself.
 const Level1* MaskCache::FromOtherBounds(TermId state) {
   // After the first character the two are in one state.
@@ -360,6 +391,7 @@ const Level1* MaskCache::FromOtherBounds(TermId state) {
   if (counted.has_value() && counted->most <= 1) counted = std::nullopt;
   const bool near = counted.has_value() && counted->most <= kNear;
   if (near) {
+    if (const Level1* made = FromNearSearch(state, *counted)) return made;
     if (const Level1* made = FromCount(*counted)) return made;
   }
   // Bounds that no token or few come near, such as maxLength beside a pattern.

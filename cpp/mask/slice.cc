@@ -285,30 +285,69 @@ const uint32_t* Slice::UpTo(uint64_t most) {
   return Make(n);
 }
 
-// That of all is what others() lacks. Few tokens are long: from it only these are taken out.
+// Calls f(place) for the tokens of `from` to `to` X, `from` > 0, by places in the order of the
+// vocabulary's trie, until f returns false.
+template <class F>
+void Slice::ForEachOf(uint64_t from, uint64_t to, F&& f) const {
+  const auto longest = static_cast<uint64_t>(longest_);
+  if (from > std::min(to, longest)) return;
+  const auto least = static_cast<uint16_t>(from);
+  const auto more = static_cast<uint16_t>(std::min(to, longest) - from);
+  auto within = [&](uint16_t count) { return static_cast<uint16_t>(count - least) <= more; };
+  for (size_t first = 0; first < counts_.size(); first += kBlock) {
+    const auto block = std::span(counts_).subspan(first, std::min(counts_.size() - first, kBlock));
+    uint16_t some = 0;  // mostly none, which is seen at once
+    for (uint16_t count : block) some |= within(count) ? 1 : 0;
+    for (size_t i = 0; some != 0 && i < block.size(); ++i) {
+      if (within(block[i]) && !f(first + i)) return;
+    }
+  }
+}
+
+// That of all is what others() lacks. From it what has more X's is taken out, which few tokens are;
+// of a small number it is put together.
 const uint32_t* Slice::Make(size_t n) {
   if (const uint32_t* known = bitmaps_[n].load(std::memory_order_acquire)) return known;
   auto* bitmap = new uint32_t[words_]();
   const bool all = n == static_cast<size_t>(longest_);
   if (!all && counts_.empty()) Count();
+  const auto tokens = vocab_.trie_tokens();
   if (all) {
     std::ranges::copy(vocab_.text_bits(), bitmap);
     for (TokenId t : others_.tokens) ClearBit(bitmap, t);
   } else if (n >= kLong) {
     std::memcpy(bitmap, Make(static_cast<size_t>(longest_)), words_ * 4);
     for (uint32_t i : long_) {
-      if (counts_[i] > n) ClearBit(bitmap, vocab_.trie_tokens()[i]);
+      if (counts_[i] > n) ClearBit(bitmap, tokens[i]);
     }
+  } else if (n >= kMany) {
+    std::memcpy(bitmap, Make(static_cast<size_t>(longest_)), words_ * 4);
+    ForEachOf(n + 1, UINT64_MAX, [&](size_t i) {
+      ClearBit(bitmap, tokens[i]);
+      return true;
+    });
   } else {
-    const auto tokens = vocab_.trie_tokens();
-    for (size_t i = 0; i < counts_.size(); ++i) {
-      const auto t = static_cast<uint32_t>(tokens[i]);
-      const bool taken = counts_[i] != 0 && counts_[i] <= n;
-      bitmap[t >> 5] |= static_cast<uint32_t>(taken) << (t & 31);
-    }
+    ForEachOf(1, n, [&](size_t i) {
+      SetBit(bitmap, tokens[i]);
+      return true;
+    });
   }
   bitmaps_[n].store(bitmap, std::memory_order_release);
   return bitmap;
+}
+
+std::optional<std::vector<uint32_t>> Slice::Between(uint64_t from, uint64_t to, size_t limit) {
+  {
+    std::lock_guard lock(mutex_);
+    if (counts_.empty()) Count();  // after which they stay
+  }
+  std::vector<uint32_t> places;
+  ForEachOf(from, to, [&](size_t i) {
+    places.push_back(static_cast<uint32_t>(i));
+    return places.size() <= limit;
+  });
+  if (places.size() > limit) return std::nullopt;
+  return places;
 }
 
 size_t Slice::memory_bytes() const {

@@ -45,6 +45,9 @@ class Slice {
   // The tokens of 1..`most` X, as a bitmap of ceil(V/32) words. The first call with fewer than
   // longest() counts them.
   const uint32_t* UpTo(uint64_t most);
+  // The tokens of `from` to `to` X, `from` > 0, by their places in the order of the vocabulary's
+  // trie, ascending; nothing where they are more than `limit`.
+  std::optional<std::vector<uint32_t>> Between(uint64_t from, uint64_t to, size_t limit);
   int longest() const { return longest_; }  // greatest number of X in a token
   const TokenTrie& others() const { return others_; }
   // The child of the root of others() for a first byte, or 0.
@@ -56,8 +59,12 @@ class Slice {
   bool Walk(const Slice* utf8, size_t most_others);
   void Count();
   const uint32_t* Make(size_t n);
+  template <class F>
+  void ForEachOf(uint64_t from, uint64_t to, F&& f) const;
 
   static constexpr size_t kLong = 16;
+  static constexpr size_t kMany = 6;    // X that about half of the tokens have
+  static constexpr size_t kBlock = 64;  // tokens looked at together
 
   const Vocab& vocab_;
   RoundTable table_;  // empty once the tokens are counted

@@ -94,6 +94,55 @@ TEST(SearchMasks, AtEveryPlace) {
   }
 }
 
+// A search for what takes a few characters, of as many characters as may be near.
+TEST(SearchMasks, NearABound) {
+  const auto vocab = MakeVocab(Tokens());
+  constexpr std::pair<int64_t, int64_t> kBounds[] = {{6, 6}, {0, 7}, {3, 9}, {12, 12}, {0, 16}};
+  for (bool json : {true, false}) {
+    MaskWorld world(vocab);
+    for (size_t r = 0; r < std::size(kRests); ++r) {
+      for (size_t i = 0; i < std::size(kSearches); ++i) {
+        const auto [least, most] = kBounds[(i + r) % std::size(kBounds)];
+        const SetId start = world.Start([&](GrammarBuilder& b) {
+          Maker m{b, json};
+          const RuleId item = b.AddRule("item");
+          const NodeId both = b.And({kSearches[i](m), b.Repeat(m.One(), least, most)});
+          b.SetBody(item, b.Sequence({both, kRests[r](m)}));
+          return b.Sequence({b.Rule(item), b.Bytes("]")});
+        });
+        const std::string what = std::string(json ? "json" : "raw") + " search " +
+                                 std::to_string(i) + " rest " + std::to_string(r);
+        SetId set = start;
+        std::string read;
+        for (char c : std::string("xa1-ab 12-1aab-b\"]")) {
+          world.Check(set, what + " after \"" + read + "\"");
+          if (HasFatalFailure()) return;
+          set = world.sets().Step(set, static_cast<uint8_t>(c));
+          if (set == SetTable::Dead()) break;
+          read += c;
+        }
+      }
+    }
+  }
+}
+
+// Then the tokens of the search's characters are a slice, less the longest.
+TEST(SearchMasks, NearABoundWithASlice) {
+  const auto vocab = MakeVocab(Tokens());
+  MaskWorld world(vocab);
+  const SetId start = world.Start([&](GrammarBuilder& b) {
+    Maker m{b, true};
+    const RuleId item = b.AddRule("item");
+    const NodeId both = b.And({m.With(m.Of({{'1', '9'}})), b.Repeat(m.One(), 6, 6)});
+    b.SetBody(item, b.Sequence({both, b.Bytes("\"")}));
+    return b.Sequence({b.Rule(item), b.Bytes("]")});
+  });
+  world.Check(start, "six characters with a digit");
+  const auto items = world.sets().Body(start).items;
+  ASSERT_FALSE(items.empty());
+  EXPECT_NE(world.masks().OfState(items.back().term).slice, nullptr);
+}
+
 // The mask is the same object's where nothing may end, and has more where something may.
 TEST(SearchMasks, OnlyWhatMayEndIsAdded) {
   const auto vocab = MakeVocab(Tokens());
