@@ -25,7 +25,8 @@
 namespace grammask::internal {
 namespace {
 
-constexpr size_t kMostPlaces = 512;
+constexpr size_t kMostPlaces = 160;  // a URI has 75
+constexpr size_t kMostBetween = 24;  // of them between two characters: each is a search for a text
 constexpr uint64_t kRestOfCharacter = 11;  // bytes, of "\\ud83d\\ude00"
 constexpr size_t kEntry = 40;              // bytes of an entry of beside_
 
@@ -47,20 +48,21 @@ std::optional<uint64_t> MaskCache::CompletionBeside(const TermStore::Searched& s
     TermId others, character;
   };
   std::vector<Place> places = {{searched.others, TermStore::Empty()}};
+  std::vector<TermId> between = {searched.others};  // the places between two characters
   absl::flat_hash_set<uint64_t> met;
   uint64_t completion = 0;
   auto look = [&](Place at) {
     const Expansion& others = terms_.Expand(at.others);
     if (!others.calls.empty() || !others.tokens.empty()) return false;
-    const bool between = at.character == TermStore::Empty();
-    if (between) {
+    const bool begins = at.character == TermStore::Empty();
+    if (begins) {
       const TermId both = terms_.Both(searched.loop.part, at.others);
       if (both == TermStore::Nothing()) return false;
       completion = std::max(completion, terms_.term(both).min_length);
     } else if (terms_.term(at.others).nullable) {
       return false;
     }
-    const auto reads = terms_.Expand(between ? searched.loop.x : at.character).bytes;
+    const auto reads = terms_.Expand(begins ? searched.loop.x : at.character).bytes;
     auto r = reads.begin();
     for (const ByteEdge& e : others.bytes) {
       for (int b = e.lo; b <= e.hi; b = r->hi + 1) {
@@ -69,6 +71,7 @@ std::optional<uint64_t> MaskCache::CompletionBeside(const TermStore::Searched& s
         const Place next = {e.to, r->to};
         if (met.insert(uint64_t{next.others.value} << 32 | next.character.value).second) {
           places.push_back(next);
+          if (next.character == TermStore::Empty()) between.push_back(next.others);
         }
       }
     }
@@ -77,12 +80,17 @@ std::optional<uint64_t> MaskCache::CompletionBeside(const TermStore::Searched& s
   met.insert(uint64_t{searched.others.value} << 32 | TermStore::Empty().value);
   bool seen = true;
   for (size_t i = 0; seen && i < places.size(); ++i) {
-    seen = places.size() <= kMostPlaces && look(places[i]);
+    seen = places.size() <= kMostPlaces && between.size() <= kMostBetween && look(places[i]);
   }
   std::optional<uint64_t> result;
   if (seen) result = completion + kRestOfCharacter;
+  // Where it is not seen from here it would not be from where a text goes on to, mostly, and each
+  // question would take as long: so none is asked again.
+  if (seen) between.resize(1);
   std::lock_guard lock(mutex_);
-  if (beside_.try_emplace(key, result).second) bytes_ += kEntry;
+  for (TermId others : between) {
+    if (beside_.try_emplace({key[0], others.value}, result).second) bytes_ += kEntry;
+  }
   return result;
 }
 
