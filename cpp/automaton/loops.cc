@@ -319,8 +319,7 @@ std::optional<TermStore::Exclusion> TermStore::FindExclusion(TermId id) {
   if (head->kind != TermKind::kAnd) return std::nullopt;
   const Term& rest = terms_[t->children()[1].value];
   found.ends = rest.kind == TermKind::kBytes;
-  const Term& end = rest.kind == TermKind::kSequence ? terms_[rest.children()[0].value] : rest;
-  if (end.kind != TermKind::kBytes || end.text()[0] != '"') return std::nullopt;
+  if (!BeginsWithQuote(t->children()[1])) return std::nullopt;
   for (TermId c : head->children()) {
     const Term& part = terms_[c.value];
     if (part.kind == TermKind::kRepeat && part.a == 0 && part.b == kUnbounded) {
@@ -419,14 +418,7 @@ std::optional<TermStore::Searched> TermStore::FindSearched(TermId id, uint32_t f
   if (t.kind != TermKind::kSequence || CountedPart(id) != nullptr) return std::nullopt;
   const Term& head = terms_[t.children()[0].value];
   const TermId rest = t.children()[1];
-  if (head.kind != TermKind::kAnd || !head.regular || terms_[rest.value].nullable) {
-    return std::nullopt;
-  }
-  const Expansion& end = Expand(rest);
-  if (!end.calls.empty() || !end.tokens.empty() || end.bytes.size() != 1 ||
-      end.bytes[0].lo != '"' || end.bytes[0].hi != '"') {
-    return std::nullopt;
-  }
+  if (head.kind != TermKind::kAnd || !head.regular || !BeginsWithQuote(rest)) return std::nullopt;
   std::lock_guard lock(mutex_);
   absl::InlinedVector<TermId, 4> searches, others;
   for (TermId c : head.children()) {

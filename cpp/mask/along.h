@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -12,6 +13,12 @@
 #include "base/ids.h"
 
 namespace grammask::internal {
+
+// Where a byte leads, by a state's edges: Nothing() for nowhere.
+inline TermId TargetOf(std::span<const ByteEdge> edges, uint8_t byte) {
+  const ByteEdge* e = FindEdge(edges, byte);
+  return e != nullptr ? e->to : TermStore::Nothing();
+}
 
 // Reads one text after another, each from where it differs from the last one. Of states that call
 // nothing.
@@ -28,8 +35,7 @@ class Along {
     states_.resize(std::min(same + 1, states_.size()));
     while (states_.size() <= text.size() && states_.back() != TermStore::Nothing()) {
       const auto byte = static_cast<uint8_t>(text[states_.size() - 1]);
-      const ByteEdge* e = FindEdge(terms_.Expand(states_.back()).bytes, byte);
-      states_.push_back(e != nullptr ? e->to : TermStore::Nothing());
+      states_.push_back(TargetOf(terms_.Expand(states_.back()).bytes, byte));
     }
     return states_.back();
   }

@@ -239,9 +239,7 @@ bool MaskCache::ComplementWalk::LeadsOut(TermId x, TermId excluded) {
   const Term& loop = terms_.term(excluded);
   if (loop.kind != TermKind::kRepeat || !IsPrefixFree(x)) return false;
   const TermId y = loop.children()[0];
-  std::lock_guard lock(terms_.mutex());
-  const TermId only_y[] = {y, terms_.Not(x)}, only_x[] = {x, terms_.Not(y)};
-  return terms_.And(only_y) == TermStore::Nothing() && terms_.And(only_x) != TermStore::Nothing();
+  return terms_.IsWithin(y, x) && !terms_.IsWithin(x, y);
 }
 
 // Whether `pair` is open: of `X* & !Y*` any character that is no Y's leads out.

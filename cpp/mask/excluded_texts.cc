@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "mask/along.h"
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
 #include "vocab/find_node.h"
@@ -57,10 +58,7 @@ std::optional<std::vector<uint32_t>> MaskCache::FindExcluded(
     const size_t length = nodes[node].depth - size_t{1};  // without the quote
     const std::string_view token = vocab_->bytes(vocab_->trie_tokens()[nodes[node].tokens]);
     TermId at = exclusion.loop;
-    auto next = [&](char c) {
-      const ByteEdge* e = FindEdge(terms_.Expand(at).bytes, static_cast<uint8_t>(c));
-      return e != nullptr ? e->to : TermStore::Nothing();
-    };
+    auto next = [&](char c) { return TargetOf(terms_.Expand(at).bytes, static_cast<uint8_t>(c)); };
     for (size_t i = nodes[from].depth; i < length && at != TermStore::Nothing(); ++i) {
       at = next(token[i]);
     }

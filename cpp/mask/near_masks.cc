@@ -95,13 +95,10 @@ bool MaskCache::FindRefused(TermId state, TermId wider, uint64_t same, size_t mo
   };
   const auto narrow_edges = terms_.Expand(state).bytes;
   const auto wide_edges = terms_.Expand(wider).bytes;
-  auto target = [](std::span<const ByteEdge> edges, int byte) {
-    const ByteEdge* e = FindEdge(edges, static_cast<uint8_t>(byte));
-    return e != nullptr ? e->to : TermStore::Nothing();
-  };
   for (int b = 0; b < 256; ++b) {
-    const uint32_t top = vocab_->root_child(static_cast<uint8_t>(b));
-    const TermId narrow_to = target(narrow_edges, b), wide_to = target(wide_edges, b);
+    const auto byte = static_cast<uint8_t>(b);
+    const uint32_t top = vocab_->root_child(byte);
+    const TermId narrow_to = TargetOf(narrow_edges, byte), wide_to = TargetOf(wide_edges, byte);
     if (top == 0 || narrow_to == wide_to || alphabets.deepest(top) <= same) continue;
     const SetId narrow =
         narrow_to == TermStore::Nothing() ? SetTable::Dead() : sets_.InUnknownContext(narrow_to);

@@ -111,13 +111,11 @@ TEST(BesideSearch, AtEveryPlace) {
         // Some with a bound on the characters.
         const int64_t most =
             (c + i) % 3 == 0 ? 8 + 12 * static_cast<int64_t>((i + 1) % 4) : kUnbounded;
-        const SetId start = world.Start([&](GrammarBuilder& b) {
+        const SetId start = world.StartItem(r == 2 ? "\"]" : "]", [&](GrammarBuilder& b) {
           Maker m{b, true};
-          const RuleId item = b.AddRule("item");
           const NodeId all =
               b.And({kConditions[c](m), kSearches[i](m), b.Repeat(m.One(), 0, most)});
-          b.SetBody(item, b.Sequence({all, kRests[r](m)}));
-          return b.Sequence({b.Rule(item), b.Bytes(r == 2 ? "\"]" : "]")});
+          return b.Sequence({all, kRests[r](m)});
         });
         const std::string what = "condition " + std::to_string(c) + " search " + std::to_string(i) +
                                  " rest " + std::to_string(r);
@@ -156,12 +154,10 @@ TEST(BesideSearch, WithoutTheSearchsStates) {
   for (const auto& [condition, walked] :
        {std::pair(size_t{0}, false), std::pair(size_t{3}, true)}) {
     MaskWorld world(vocab);
-    const SetId start = world.Start([&](GrammarBuilder& b) {
+    const SetId start = world.StartItem("]", [&](GrammarBuilder& b) {
       Maker m{b, true};
-      const RuleId item = b.AddRule("item");
       const NodeId search = b.Choice({m.With("b"), m.With("ac2a")});
-      b.SetBody(item, b.Sequence({b.And({kConditions[condition](m), search}), b.Bytes("\"")}));
-      return b.Sequence({b.Rule(item), b.Bytes("]")});
+      return b.Sequence({b.And({kConditions[condition](m), search}), b.Bytes("\"")});
     });
     const SetId at = world.sets().Step(start, '1');
     const int before = looked_at(world);

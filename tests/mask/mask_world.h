@@ -87,6 +87,14 @@ class MaskWorld {
     b.SetBody(root, fill(b));
     return Start(*b.Finish(root));
   }
+  // The grammar of a rule with the body that `fill` gives, and `after` behind it.
+  SetId StartItem(std::string_view after, const std::function<NodeId(GrammarBuilder&)>& fill) {
+    return Start([&](GrammarBuilder& b) {
+      const RuleId item = b.AddRule("item");
+      b.SetBody(item, fill(b));
+      return b.Sequence({b.Rule(item), b.Bytes(after)});
+    });
+  }
 
   std::vector<TokenId> Filled(SetId set) {
     // What was in the row before must not shine through.

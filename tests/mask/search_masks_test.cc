@@ -77,11 +77,9 @@ TEST(SearchMasks, AtEveryPlace) {
     MaskWorld world(vocab);
     for (size_t r = 0; r < std::size(kRests); ++r) {
       for (size_t i = 0; i < std::size(kSearches); ++i) {
-        const SetId start = world.Start([&](GrammarBuilder& b) {
+        const SetId start = world.StartItem("]", [&](GrammarBuilder& b) {
           Maker m{b, json};
-          const RuleId item = b.AddRule("item");
-          b.SetBody(item, b.Sequence({kSearches[i](m), kRests[r](m)}));
-          return b.Sequence({b.Rule(item), b.Bytes("]")});
+          return b.Sequence({kSearches[i](m), kRests[r](m)});
         });
         const std::string what = std::string(json ? "json" : "raw") + " search " +
                                  std::to_string(i) + " rest " + std::to_string(r);
@@ -103,12 +101,10 @@ TEST(SearchMasks, NearABound) {
     for (size_t r = 0; r < std::size(kRests); ++r) {
       for (size_t i = 0; i < std::size(kSearches); ++i) {
         const auto [least, most] = kBounds[(i + r) % std::size(kBounds)];
-        const SetId start = world.Start([&](GrammarBuilder& b) {
+        const SetId start = world.StartItem("]", [&](GrammarBuilder& b) {
           Maker m{b, json};
-          const RuleId item = b.AddRule("item");
           const NodeId both = b.And({kSearches[i](m), b.Repeat(m.One(), least, most)});
-          b.SetBody(item, b.Sequence({both, kRests[r](m)}));
-          return b.Sequence({b.Rule(item), b.Bytes("]")});
+          return b.Sequence({both, kRests[r](m)});
         });
         const std::string what = std::string(json ? "json" : "raw") + " search " +
                                  std::to_string(i) + " rest " + std::to_string(r);
@@ -130,12 +126,10 @@ TEST(SearchMasks, NearABound) {
 TEST(SearchMasks, NearABoundWithASlice) {
   const auto vocab = MakeVocab(Tokens());
   MaskWorld world(vocab);
-  const SetId start = world.Start([&](GrammarBuilder& b) {
+  const SetId start = world.StartItem("]", [&](GrammarBuilder& b) {
     Maker m{b, true};
-    const RuleId item = b.AddRule("item");
     const NodeId both = b.And({m.With(m.Of({{'1', '9'}})), b.Repeat(m.One(), 6, 6)});
-    b.SetBody(item, b.Sequence({both, b.Bytes("\"")}));
-    return b.Sequence({b.Rule(item), b.Bytes("]")});
+    return b.Sequence({both, b.Bytes("\"")});
   });
   world.Check(start, "six characters with a digit");
   const auto items = world.sets().Body(start).items;
@@ -147,11 +141,9 @@ TEST(SearchMasks, NearABoundWithASlice) {
 TEST(SearchMasks, OnlyWhatMayEndIsAdded) {
   const auto vocab = MakeVocab(Tokens());
   MaskWorld world(vocab);
-  const SetId start = world.Start([&](GrammarBuilder& b) {
+  const SetId start = world.StartItem("]", [&](GrammarBuilder& b) {
     Maker m{b, true};
-    const RuleId item = b.AddRule("item");
-    b.SetBody(item, b.Sequence({m.b.Sequence({m.Any(), m.Text("12-")}), b.Bytes("\"")}));
-    return b.Sequence({b.Rule(item), b.Bytes("]")});
+    return b.Sequence({m.b.Sequence({m.Any(), m.Text("12-")}), b.Bytes("\"")});
   });
   auto mask_after = [&](std::string_view text) {
     SetId set = start;
@@ -178,10 +170,8 @@ TEST(SearchMasks, OnlyWhatMayEndIsAdded) {
 TEST(SearchMasks, TheLoopIsTheSearch) {
   const auto vocab = MakeVocab(Tokens());
   MaskWorld world(vocab);
-  const SetId start = world.Start([&](GrammarBuilder& b) {
-    const RuleId item = b.AddRule("item");
-    b.SetBody(item, b.Sequence({WithWords(Maker{b, true}), b.Bytes("\"")}));
-    return b.Sequence({b.Rule(item), b.Bytes("]")});
+  const SetId start = world.StartItem("]", [&](GrammarBuilder& b) {
+    return b.Sequence({WithWords(Maker{b, true}), b.Bytes("\"")});
   });
   auto slice_after = [&](std::string_view text) {
     SetId set = start;
@@ -197,12 +187,10 @@ TEST(SearchMasks, TheLoopIsTheSearch) {
 TEST(SearchMasks, OrNothing) {
   const auto vocab = MakeVocab(Tokens());
   MaskWorld world(vocab);
-  const SetId start = world.Start([&](GrammarBuilder& b) {
+  const SetId start = world.StartItem("]", [&](GrammarBuilder& b) {
     Maker m{b, true};
-    const RuleId item = b.AddRule("item");
     const NodeId found = b.Optional(b.Sequence({m.Any(), m.Text("12-")}));
-    b.SetBody(item, b.Sequence({found, b.Bytes("\"")}));
-    return b.Sequence({b.Rule(item), b.Bytes("]")});
+    return b.Sequence({found, b.Bytes("\"")});
   });
   const Level1& mask = world.masks().OfState(world.sets().Body(start).items.back().term);
   EXPECT_NE(mask.slice, nullptr);
