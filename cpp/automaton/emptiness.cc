@@ -170,7 +170,8 @@ class EmptinessSearch {
   bool IsEmptyWithoutBounds(TermId start) {
     if (s_.terms_[start.value].kind != TermKind::kAnd) return false;
     int64_t bound = kUnbounded;
-    return s_.WithoutBounds(start, 2, true, kLevels, &bound) == TermStore::Nothing();
+    bool plain = true;
+    return s_.WithoutBounds(start, 2, true, kLevels, &bound, &plain) == TermStore::Nothing();
   }
 
   // The sum of the parts' own shortest texts.

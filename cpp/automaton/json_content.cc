@@ -171,7 +171,8 @@ bool TermStore::KnowsAnyContent(const TermList& parts) {
   if (std::ranges::none_of(parts, [&](TermId id) {
         const Term& t = terms_[id.value];
         const Term& head = t.kind == TermKind::kSequence ? terms_[t.few[0].value] : t;
-        return head.kind == TermKind::kRepeat && head.b == kUnbounded;
+        return head.kind == TermKind::kRepeat &&
+               (head.b == kUnbounded || terms_[head.few[0].value].kind == TermKind::kChoice);
       })) {
     return false;
   }
@@ -219,8 +220,8 @@ bool TermStore::IsContentBefore(TermId id, TermId rest) {
   return map[kBetween] == kBetween;
 }
 
-// Any number of any characters of a JSON string is no condition on what consists of such, nor is it
-// that there be one, where there is no empty text. Conditions on how many there are of them become
+// Any number of any characters of a JSON string is no condition on what consists of such, nor are
+// bounds on how many there are that it keeps anyhow. Conditions on how many there are of them become
 // one: `X* & !X{0,254}` is `X{255,}`. False where they leave nothing.
 bool TermStore::MergeAnyContent(TermList* parts) {
   if (!KnowsAnyContent(*parts)) return true;
@@ -257,12 +258,21 @@ bool TermStore::MergeAnyContent(TermList* parts) {
   }
   if (least > most) return false;
   parts->erase(parts->begin(), parts->begin() + static_cast<ptrdiff_t>(merged));
-  // Whether other parts say as much.
-  const bool said =
-      least <= 1 && most == kUnbounded && std::ranges::any_of(*parts, [&](TermId id) {
-        const Term& t = terms_[id.value];
-        return t.kind != TermKind::kNot && (least == 0 || !t.nullable) && IsJsonContent(id);
-      });
+  // Other parts may say as much, of either bound: all of `[a-z]{36}` is shorter than 2048.
+  bool said = false;
+  for (TermId id : *parts) {
+    const Term& t = terms_[id.value];
+    if (hole != Nothing() || t.kind == TermKind::kNot || !IsJsonContent(id)) continue;
+    said = true;
+    if (least == 0 && most == kUnbounded) break;
+    if (least == 1 && !t.nullable) least = 0;
+    const JsonPlaces::Counts& counts = CharacterCounts(id);
+    if (counts.least[kBetween] >= least) least = 0;
+    if (counts.most[kBetween] < JsonPlaces::kMany && counts.most[kBetween] <= most) {
+      most = kUnbounded;
+    }
+  }
+  said &= least == 0 && most == kUnbounded;
   const Term& b = terms_[before.value];
   const Term& h = terms_[hole.value];
   if (hole != Nothing() && h.a > least && h.b < most) {

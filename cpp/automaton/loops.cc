@@ -117,19 +117,20 @@ TermId TermStore::WithRepeat(TermId id, const Term& counted, int64_t min) {
 std::optional<TermStore::Loosened> TermStore::Loosen(TermId id) {
   const Term* counted = CountedPart(id);
   if (counted == nullptr) return std::nullopt;
-  return Loosened{WithRepeat(id, *counted, counted->a), counted->b};
+  return Loosened{WithRepeat(id, *counted, counted->a), counted->b, false};
 }
 
 // `bound`: lowered to the bytes that the bounds left out, of `least` bytes and more, allow at
 // least. `rest`: what follows the beginning of a sequence, too. `levels`: of terms inside of terms
-// that are looked at.
-TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int levels, int64_t* bound) {
+// that are looked at. `plain`: false where one was left out inside an intersection.
+TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int levels, int64_t* bound,
+                                bool* plain) {
   const Term& t = terms_[id.value];
   if (levels < 0 || t.children().size() > kMaxLoosened) return id;
   switch (t.kind) {
     case TermKind::kRepeat: {
       if (!t.regular) return id;
-      const TermId body = WithoutBounds(t.children()[0], least, true, levels - 1, bound);
+      const TermId body = WithoutBounds(t.children()[0], least, true, levels - 1, bound, plain);
       // Each round takes some bytes, but for those that may take none and need not be.
       const auto round = static_cast<int64_t>(std::max<uint64_t>(terms_[body.value].min_length, 1));
       int64_t most = t.b;
@@ -140,12 +141,13 @@ TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int levels,
       return body == t.children()[0] && most == t.b ? id : Repeat(body, t.a, most);
     }
     case TermKind::kSequence: {
-      const TermId first = WithoutBounds(t.children()[0], least, rest, levels - 1, bound);
+      const TermId first = WithoutBounds(t.children()[0], least, rest, levels - 1, bound, plain);
       // Loops one after another begin a state together: `\s+(\S+\s+){0,8}\S+`.
       const Term& head = terms_[t.children()[0].value];
-      const bool on = rest || (head.kind == TermKind::kRepeat && head.b > 1 && head.regular);
+      const bool on = rest || (head.kind == TermKind::kRepeat && head.regular);
       const TermId second =
-          on ? WithoutBounds(t.children()[1], least, rest, levels - 1, bound) : t.children()[1];
+          on ? WithoutBounds(t.children()[1], least, rest, levels - 1, bound, plain)
+             : t.children()[1];
       return first == t.children()[0] && second == t.children()[1] ? id : Sequence(first, second);
     }
     case TermKind::kChoice:
@@ -154,11 +156,13 @@ TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int levels,
       bool changed = false;
       for (TermId c : t.children()) {
         parts.push_back(
-            WithoutBounds(c, least, rest || t.kind == TermKind::kAnd, levels - 1, bound));
+            WithoutBounds(c, least, rest || t.kind == TermKind::kAnd, levels - 1, bound, plain));
         changed |= parts.back() != c;
       }
       if (!changed) return id;
-      return t.kind == TermKind::kAnd ? And(parts) : Choice(parts);
+      if (t.kind == TermKind::kChoice) return Choice(parts);
+      *plain = false;
+      return And(parts);
     }
     default:
       return id;
@@ -167,10 +171,11 @@ TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int levels,
 
 std::optional<TermStore::Loosened> TermStore::LoosenAll(TermId id, int64_t least) {
   std::lock_guard lock(mutex_);
-  int64_t bound = kUnbounded;
-  const TermId loose = WithoutBounds(id, least, false, kMaxLoopDepth, &bound);
-  if (loose == id) return std::nullopt;
-  return Loosened{loose, bound};
+  Loosened loosened{id, kUnbounded, true};
+  loosened.state =
+      WithoutBounds(id, least, false, kMaxLoopDepth, &loosened.bound, &loosened.plain);
+  if (loosened.state == id) return std::nullopt;
+  return loosened;
 }
 
 // An intersection without the lower bound of its one part that has such.
@@ -203,7 +208,8 @@ TermStore::LooseHead TermStore::LoosenHead(TermId id, int64_t least) {
     if (without.state == first) without.more = 0;
     head = without;
   }
-  head.state = WithoutBounds(head.state, least, true, kMaxLoopDepth, &head.bound);
+  bool plain = true;
+  head.state = WithoutBounds(head.state, least, true, kMaxLoopDepth, &head.bound, &plain);
   return head;
 }
 
@@ -438,6 +444,72 @@ std::optional<TermStore::Searched> TermStore::FindSearched(TermId id, uint32_t f
   if (!loop.has_value() || loop->excluding || !IsOneCharacter(loop->x)) return std::nullopt;
   found.loop = *loop;
   found.wider = Sequence(found.others, rest);
+  return found;
+}
+
+// As many bytes of any text of `id` leave so much of it that a loop without end is still to come, or
+// is gone on with. `last`: nothing follows. Nothing where there is no such loop; UINT64_MAX where
+// it is never left. `round`: raised to the bytes of a round of such loops.
+std::optional<uint64_t> TermStore::EndlessFor(TermId id, bool last, int depth, uint64_t* round) {
+  if (depth > kMaxLoopDepth) return std::nullopt;
+  const Term* t = &terms_[id.value];
+  if (t->kind == TermKind::kRepeat) {
+    const TermId body = t->children()[0];
+    if (t->b != kUnbounded || !IsJsonContent(body)) return std::nullopt;
+    *round = std::max(*round, terms_[body.value].min_length);
+    return last ? UINT64_MAX : t->min_length;
+  }
+  if (t->kind == TermKind::kChoice) {
+    uint64_t least = UINT64_MAX;
+    for (TermId c : t->children()) {
+      const auto found = EndlessFor(c, last, depth + 1, round);
+      if (!found.has_value()) return std::nullopt;
+      least = std::min(least, *found);
+    }
+    return least;
+  }
+  if (t->kind != TermKind::kSequence) return std::nullopt;
+  // The last of its loops counts.
+  std::optional<uint64_t> best;
+  for (uint64_t before = 0;; t = &terms_[id.value]) {
+    const bool sequence = t->kind == TermKind::kSequence;
+    const TermId head = sequence ? t->children()[0] : id;
+    if (const auto found = EndlessFor(head, last && !sequence, depth + 1, round)) {
+      best = *found == UINT64_MAX ? *found : before + *found;
+    }
+    if (!sequence) return best;
+    before += terms_[head.value].min_length;
+    id = t->children()[1];
+  }
+}
+
+std::optional<TermStore::LeastCount> TermStore::FindLeast(TermId id) {
+  const Term& t = terms_[id.value];
+  if (t.kind != TermKind::kSequence || !BeginsWithQuote(t.children()[1])) return std::nullopt;
+  const Term& head = terms_[t.children()[0].value];
+  if (head.kind != TermKind::kAnd || head.children().size() != 2) return std::nullopt;
+  std::lock_guard lock(mutex_);
+  auto is_bound = [&](TermId part) {
+    const Term& p = terms_[part.value];
+    return p.kind == TermKind::kRepeat && p.children()[0] == json_any_ && p.a > 0;
+  };
+  const bool first = is_bound(head.children()[0]);
+  const Term& bound = terms_[head.children()[first ? 0 : 1].value];
+  const TermId other = head.children()[first ? 1 : 0];
+  if ((!first && !is_bound(head.children()[1])) || !terms_[other.value].regular ||
+      !IsJsonContent(other)) {
+    return std::nullopt;
+  }
+  LeastCount found;
+  uint64_t round = 0;
+  found.sure = EndlessFor(other, true, 0, &round).value_or(0);
+  // A number of rounds must come to be between the bounds.
+  if (bound.b != kUnbounded && round > static_cast<uint64_t>(bound.b - bound.a) + 1) found.sure = 0;
+  found.least = bound.a;
+  found.head = t.children()[0];
+  const TermId parts[] = {Repeat(json_any_, 0, bound.b), other};
+  found.wider_head = And(parts);
+  found.wider = Sequence(found.wider_head, t.children()[1]);
   return found;
 }
 

@@ -268,6 +268,7 @@ class TermStore {
   struct Loosened {
     TermId state;
     int64_t bound;
+    bool plain;  // of LoosenAll(): as much as `bound` bytes of any text can be read in both states
   };
   std::optional<Loosened> Loosen(TermId id);
 
@@ -343,6 +344,16 @@ class TermStore {
     Loop loop;  // of the search
   };
   std::optional<Searched> FindSearched(TermId id, uint32_t first_bytes);
+  // A string of `least` characters or more and a pattern, `(ANY{a,b} & P) " rest`. That bound
+  // refuses no token of up to `sure` bytes that does not end the string: after it P has longer and
+  // longer texts still. UINT64_MAX for all of them. Takes the lock.
+  struct LeastCount {
+    TermId wider;             // without the bound
+    TermId head, wider_head;  // what is before the quote, of each
+    int64_t least;
+    uint64_t sure;
+  };
+  std::optional<LeastCount> FindLeast(TermId id);
   // And(), and whether all texts of `part` are some of `whole`. Both take the lock.
   TermId Both(TermId x, TermId y);
   bool IsWithin(TermId part, TermId whole);
@@ -524,7 +535,9 @@ class TermStore {
   std::optional<TermId> WithoutNots(TermId id, bool endless);
   TermId WithoutLeast(TermId id, LooseHead* head);
   TermId WithRepeat(TermId id, const Term& counted, int64_t min);
-  TermId WithoutBounds(TermId id, int64_t least, bool rest, int levels, int64_t* bound);
+  TermId WithoutBounds(TermId id, int64_t least, bool rest, int levels, int64_t* bound,
+                       bool* plain);
+  std::optional<uint64_t> EndlessFor(TermId id, bool last, int depth, uint64_t* round);
   bool Includes(TermId whole, TermId part);
   bool AddTexts(TermId id, std::vector<std::string>* texts) const;
   // The text of a JSON string that `id` begins with, where its first character is ASCII.

@@ -60,10 +60,13 @@ class NumberTaker {
     } while (++t < end);
     if (place.escaping && !nodes_[i].leaf) escapes.push_back({ended, i});
     any_number &= place.needed.any_number;
+    Measure(nodes_[i].depth, place.needed.bytes);
     return true;
   }
   bool Below(uint32_t first, uint32_t end, const CountedPlace& place, uint32_t begun) {
     AddInside(first, end);
+    Measure(static_cast<uint64_t>(vocab_.max_token_bytes()),
+            uint64_t{place.needed.bytes} + LeavingNodes::kRestOfCharacter);
     const uint32_t more = place.needed.rounds - begun;  // modulo 2^32
     const uint16_t* const characters = vocab_.alphabets().characters().data();
     uint16_t* const numbers = inside.data();
@@ -72,18 +75,23 @@ class NumberTaker {
     return true;
   }
   bool Left(uint32_t i, TermId state, uint32_t rounds) {
+    const auto longest = static_cast<uint64_t>(vocab_.max_token_bytes());
     auto visit = [&](uint32_t k, const WalkPlace& at) {
       AddLeft(nodes_[k].tokens, nodes_[k + 1].tokens, rounds);
       if (at.escaping && !nodes_[k].leaf) escapes.push_back({rounds, k});
+      Measure(nodes_[k].depth, at.completion);
     };
-    auto whole = [&](uint32_t k, const WalkWhole&) {
+    auto whole = [&](uint32_t k, const WalkWhole& from) {
       AddLeft(nodes_[k].tokens, nodes_[nodes_[k].end].tokens, rounds);
+      Measure(longest, from.after + LeavingNodes::kRestOfCharacter);
     };
-    auto literal = [&](uint32_t k, uint64_t) {
+    auto literal = [&](uint32_t k, uint64_t rest) {
       AddLeft(nodes_[k].tokens, nodes_[k + 1].tokens, rounds);
+      Measure(nodes_[k].depth, rest);
     };
-    auto stretch = [&](uint32_t k, uint32_t end, const WalkWhole&) {
+    auto stretch = [&](uint32_t k, uint32_t end, const WalkWhole& from) {
       AddLeft(nodes_[k].tokens, nodes_[end].tokens, rounds);
+      Measure(longest, from.after + LeavingNodes::kRestOfCharacter);
     };
     WalkFromState(&sets_, &scratch_, nodes_, &vocab_.alphabets(), i, state, visit, whole, literal,
                   stretch);
@@ -99,8 +107,13 @@ class NumberTaker {
   std::vector<uint64_t> left;  // number << 32 | token
   std::vector<CountedTokens::Escape> escapes;
   bool any_number = true;
+  uint64_t reach = 0, completion = 0;  // see CountedTokens
 
  private:
+  void Measure(uint64_t bytes, uint64_t left) {
+    reach = std::max(reach, bytes + left);
+    completion = std::max(completion, left);
+  }
   void AddInside(uint32_t first, uint32_t end) {
     if (first != open_.last) {
       Runs();
@@ -142,7 +155,7 @@ class OverTaker {
     return !escaped && limit_ != 0;
   }
   bool Inside(uint32_t i, const CountedPlace& place, uint32_t ended, bool) {
-    Measure(place.at.state, nodes_[i].depth, ended, 0);
+    Measure(place, nodes_[i].depth, ended, 0);
     return true;
   }
   bool Below(uint32_t first, uint32_t end, const CountedPlace& place, uint32_t begun) {
@@ -165,7 +178,7 @@ class OverTaker {
     most = static_cast<uint16_t>(std::min<uint32_t>(most, bound));
     // What ends inside a character needs the rest of that, too.
     if (longest != 0) {
-      Measure(place.at.state, longest, most - std::min<uint32_t>(most, begun),
+      Measure(place, longest, most - std::min<uint32_t>(most, begun),
               place.stays.leads != 0 ? LeavingNodes::kRestOfCharacter : 0);
     }
     return limit_ != 0;
@@ -175,15 +188,14 @@ class OverTaker {
 
  private:
   // Takes note of a place where so many X's have ended, of a text of so many bytes.
-  void Measure(TermId state, uint64_t bytes, uint64_t ended, uint64_t rest_of_character) {
-    const uint64_t left = terms_.term(state).min_length + rest_of_character;
-    if (left <= most_ - ended) {
-      // The shortest text, of no more X's than bytes, is one in time.
-      reach = std::max(reach, bytes + left);
-      completion = std::max(completion, left);
-    } else {
-      reach = completion = UINT64_MAX;
-    }
+  void Measure(const CountedPlace& place, uint64_t bytes, uint64_t ended,
+               uint64_t rest_of_character) {
+    // The shortest text, of no more X's than bytes, may be one in time; of that with the fewest X's
+    // it is known to be.
+    uint64_t left = terms_.term(place.at.state).min_length + rest_of_character;
+    if (left > most_ - ended) left = place.needed.bytes + rest_of_character;
+    reach = std::max(reach, bytes + left);
+    completion = std::max(completion, left);
   }
   void Refuse(uint32_t first, uint32_t end) {
     if (first == end) return;
@@ -260,7 +272,7 @@ std::span<const TokenId> CountedTokens::ByNumber::Between(int64_t from, int64_t 
 
 CountedTokens::CountedTokens(size_t words, ByNumber inside, std::vector<uint16_t> numbers,
                              ByNumber left, std::vector<Escape> escapes, bool asked,
-                             bool any_number, int64_t most)
+                             bool any_number, int64_t most, uint64_t reach, uint64_t completion)
     : words_(words),
       inside_(std::move(inside)),
       numbers_(std::move(numbers)),
@@ -268,7 +280,9 @@ CountedTokens::CountedTokens(size_t words, ByNumber inside, std::vector<uint16_t
       escapes_(std::move(escapes)),
       asked_(asked),
       any_number_(any_number),
-      most_(most) {}
+      most_(most),
+      reach_(reach),
+      completion_(completion) {}
 
 std::unique_ptr<CountedTokens> CountedTokens::Create(const Vocab& vocab, SetTable* sets,
                                                      TermId loose, const Loop& loop, int64_t most,
@@ -295,7 +309,8 @@ std::unique_ptr<CountedTokens> CountedTokens::Create(const Vocab& vocab, SetTabl
   }
   return std::unique_ptr<CountedTokens>(
       new CountedTokens(words, std::move(inside), std::move(numbers), ByNumber(taken.left),
-                        std::move(taken.escapes), any_number, taken.any_number, most));
+                        std::move(taken.escapes), any_number, taken.any_number, most, taken.reach,
+                        taken.completion));
 }
 
 std::optional<bool> CountedTokens::FindOver(const Vocab& vocab, SetTable* sets, TermId loose,

@@ -56,6 +56,10 @@ class CountedTokens {
   // The greatest `most` that can be asked for below.
   int64_t most() const { return most_; }
 
+  // As in Level1, of all tokens that are known of, where there is no bound from below.
+  uint64_t reach() const { return reach_; }
+  uint64_t completion() const { return completion_; }
+
   // Whether Create() was asked for a bound from below, and whether that state can be told.
   bool asked() const { return asked_; }
   bool Knows(int64_t least) const { return least == 0 || any_number_; }
@@ -82,7 +86,8 @@ class CountedTokens {
   };
 
   CountedTokens(size_t words, ByNumber inside, std::vector<uint16_t> numbers, ByNumber left,
-                std::vector<Escape> escapes, bool asked, bool any_number, int64_t most);
+                std::vector<Escape> escapes, bool asked, bool any_number, int64_t most,
+                uint64_t reach, uint64_t completion);
 
   const size_t words_;
   const ByNumber inside_;  // that end in the loop, by the X's until the loop can end
@@ -94,6 +99,7 @@ class CountedTokens {
   // After any token that ends in the loop, any greater number of X's can complete it as well.
   const bool any_number_;
   const int64_t most_;
+  const uint64_t reach_, completion_;
 };
 
 }  // namespace grammask::internal

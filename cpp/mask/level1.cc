@@ -169,8 +169,7 @@ const Level1* MaskCache::FromLoop(TermId state, int64_t most, Slice* slice) {
   Level1 result = loop;
   const uint32_t* bitmaps[] = {slice->UpTo(static_cast<uint64_t>(most)), loop.others};
   result.accepted.bitmap = loop.others == nullptr ? bitmaps[0] : bitmaps_.Union(bitmaps);
-  result.reach = result.completion = UINT64_MAX;
-  result.others_reach = UINT64_MAX;
+  result.others_reach = UINT64_MAX;  // what it takes needs no more than in the loop without a bound
   return Keep(result);
 }
 
@@ -184,6 +183,14 @@ bool MaskCache::EndsBefore(TermId rest, TermId x) {
     }
   }
   return true;
+}
+
+// Takes note of tokens of a slice, after which as many bytes are enough at the most.
+void MaskCache::AddReach(uint64_t after, Draft* draft) {
+  // UINT64_MAX where there was nothing to walk.
+  draft->completion = std::max(draft->completion == UINT64_MAX ? 0 : draft->completion, after);
+  draft->reach = std::max(draft->reach == UINT64_MAX ? 0 : draft->reach,
+                          static_cast<uint64_t>(vocab_->max_token_bytes()) + after);
 }
 
 bool MaskCache::TakeSlice(TermId state, Draft* draft) {
@@ -202,7 +209,7 @@ bool MaskCache::TakeSlice(TermId state, Draft* draft) {
     if (draft->made != nullptr) return true;
     draft->slice = slice->UpTo(static_cast<uint64_t>(head.b));
     WalkOthers(state, *slice, draft);
-    draft->reach = draft->completion = UINT64_MAX;
+    AddReach(t.min_length, draft);
     return true;
   }
   if (bounded && head.b > 1) return false;
@@ -222,10 +229,7 @@ bool MaskCache::TakeSlice(TermId state, Draft* draft) {
     draft->reach = draft->completion = UINT64_MAX;
     return true;
   }
-  // UINT64_MAX where there was nothing to walk.
-  draft->completion = std::max(draft->completion == UINT64_MAX ? 0 : draft->completion, after);
-  draft->reach = std::max(draft->reach == UINT64_MAX ? 0 : draft->reach,
-                          static_cast<uint64_t>(vocab_->max_token_bytes()) + after);
+  AddReach(after, draft);
   return true;
 }
 

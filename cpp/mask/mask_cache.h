@@ -134,14 +134,17 @@ class MaskCache {
             std::span<const TokenId> tokens, RootChild&& root_child, Draft* draft);
   void WalkState(TermId state, Draft* draft);
   void WalkOthers(TermId state, const Slice& slice, Draft* draft);
+  void AddReach(uint64_t after, Draft* draft);
   bool TakeSlice(TermId state, Draft* draft);
   bool WalkBeside(TermId state, TermId search, const Slice& slice, Draft* draft);
   bool FromSearch(TermId state, TermId search, const Slice& slice, Draft* draft);
   const Level1* FromLoop(TermId state, int64_t most, Slice* slice);
   const Level1* FromOtherBounds(TermId state);
+  const Level1* FromAlternatives(TermId state);
   const Level1* FromAnyNumber(TermId state);
   const Level1* FromCount(const TermStore::Counted& counted);
   const Level1* FromNearSearch(TermId state, const TermStore::Counted& counted);
+  const Level1* FromLeast(TermId state);
   bool EndsBefore(TermId rest, TermId x);
   std::shared_ptr<const CountedTokens> TokensOf(const TermStore::Counted& counted);
   const Level1* FromLoose(TermId state, const TermStore::Loosened& loosened);

@@ -10,6 +10,8 @@
 //
 // Cost: 10 to 50 us where few tokens are near, once some milliseconds where many are. Tests:
 // tests/mask/counted_test.cc, mask_test.cc.
+#include <absl/container/inlined_vector.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -25,6 +27,9 @@ constexpr int64_t kNear = 16;          // a bound that many tokens come near
 constexpr uint64_t kLeastSame = 8;     // bytes below which most tokens are not
 constexpr uint32_t kWorthALook = 16;   // nodes below one
 constexpr size_t kWideRound = 16;      // bytes that a round begins with
+constexpr int64_t kInStep = 160;        // a bound on loops that may count in step
+constexpr size_t kMostBounds = 4;       // of different width, and alternatives of a choice
+constexpr size_t kMostLooked = 16384;  // nodes at which tokens of a least length are looked for
 constexpr size_t kMostRefused = 8192;  // tokens near a bound over which a mask is made by itself
 constexpr size_t kMostCounted = size_t{4} << 20;  // bytes of counted tokens that are kept
 constexpr size_t kUncounted = 64;                 // bytes that knowing of none takes
@@ -231,8 +236,12 @@ const Level1* MaskCache::FromLoose(TermId state, const TermStore::Loosened& loos
   const Level1& loose = OfState(loosened.state);
   const auto bound = static_cast<uint64_t>(loosened.bound);
   if (loose.reach <= bound) return &loose;
-  if (loose.completion >= bound || bound - loose.completion < kLeastSame) return nullptr;
-  return FromWider(state, loosened.state, bound - loose.completion, kMostRefused);
+  // Where no other condition stands beside the loop, what is left of it need not be looked at.
+  const auto longest = static_cast<uint64_t>(vocab_->max_token_bytes());
+  if (loosened.plain && longest <= bound) return &loose;
+  const uint64_t completion = loosened.plain ? 0 : loose.completion;
+  if (completion >= bound || bound - completion < kLeastSame) return nullptr;
+  return FromWider(state, loosened.state, bound - completion, kMostRefused);
 }
 
 // The same for a state with one bound on characters more than `wider`, of which the tokens are
@@ -341,6 +350,16 @@ const Level1* MaskCache::FromCount(const TermStore::Counted& counted) {
       result.accepted = Compact(draft->accepted, {});
     }
   }
+  // So many more rounds can be put in where nothing stands beside the loop.
+  const Term& loose = terms_.term(counted.loose);
+  const bool alone =
+      loose.kind == TermKind::kRepeat || (loose.kind == TermKind::kSequence &&
+                                          terms_.term(loose.children()[0]).kind == TermKind::kRepeat);
+  if (counted.least == 0 || (alone && counted.least < kInStep)) {
+    const auto more = static_cast<uint64_t>(counted.least) * terms_.term(counted.x).min_length;
+    result.reach = tokens->reach() + more;
+    result.completion = tokens->completion() + more;
+  }
   draft->escapes = tokens->Escapes(counted.least, counted.most);
   if (!draft->escapes.empty()) AddEscapes(&*draft, &result);
   return Keep(result);
@@ -376,6 +395,62 @@ const Level1* MaskCache::FromNearSearch(TermId state, const TermStore::Counted& 
   return Store(&*draft);
 }
 
+// The mask of a string of at least so many characters from that of one of any number. Mostly a loop
+// without end is still ahead, or gone on with, whatever token comes: then any number is left. So
+// only tokens that get past that loop are read, and those that end the string. Null for others.
+const Level1* MaskCache::FromLeast(TermId state) {
+  const auto found = terms_.FindLeast(state);
+  if (!found.has_value()) return nullptr;
+  // After the first character the two are in one state.
+  if (found->least == 1) return FromWider(state, found->wider, 0, kMostRefused);
+  if (found->sure < kLeastSame) return nullptr;
+  const auto nodes = vocab_->nodes();
+  const auto tokens = vocab_->trie_tokens();
+  const TrieAlphabets& alphabets = vocab_->alphabets();
+  std::vector<TokenRun> refused;
+  if (found->sure != UINT64_MAX) {
+    struct Pair {
+      TermId own, wide;
+    };
+    std::vector<Pair> path = {{found->head, found->wider_head}};
+    size_t looked = 0;
+    for (uint32_t i = 1; i < nodes.size() - 1;) {
+      const TrieNode& node = nodes[i];
+      if (alphabets.deepest(i) <= found->sure) {
+        i = node.end;
+        continue;
+      }
+      if (++looked > kMostLooked) return nullptr;
+      path.resize(node.depth);
+      const Pair from = path.back();
+      auto after = [&](TermId at) { return TargetOf(terms_.Expand(at).bytes, node.byte); };
+      const TermId own = after(from.own), wide = after(from.wide);
+      // The string ends here, or is none.
+      const bool ends = node.byte == '"' && terms_.term(from.wide).nullable;
+      const bool is_refused = ends ? !terms_.term(from.own).nullable
+                                   : own == TermStore::Nothing() && wide != TermStore::Nothing();
+      if (is_refused) refused.push_back({node.tokens, nodes[node.end].tokens});
+      if (own == TermStore::Nothing()) {
+        i = node.end;
+        continue;
+      }
+      path.push_back({own, wide});
+      ++i;
+    }
+    return Narrowed(OfState(found->wider), refused, UINT64_MAX, UINT64_MAX);
+  }
+  const uint64_t fewest = terms_.term(found->wider_head).min_length;
+  Along own(&terms_, found->head), wide(&terms_, found->wider_head);
+  for (uint32_t i : alphabets.adding('"')) {
+    const TrieNode& node = nodes[i];
+    if (node.depth <= fewest) continue;
+    const std::string_view text = vocab_->bytes(tokens[node.tokens]).substr(0, node.depth - 1u);
+    if (!terms_.term(wide.Read(text)).nullable || terms_.term(own.Read(text)).nullable) continue;
+    refused.push_back({node.tokens, nodes[node.end].tokens});
+  }
+  return Narrowed(OfState(found->wider), refused, UINT64_MAX, UINT64_MAX);
+}
+
 // The mask of a state with bounds from one with others; null where it is as well made by itself.
 const Level1* MaskCache::FromOtherBounds(TermId state) {
   // After the first character the two are in one state.
@@ -391,25 +466,85 @@ const Level1* MaskCache::FromOtherBounds(TermId state) {
     if (const Level1* made = FromNearSearch(state, *counted)) return made;
     if (const Level1* made = FromCount(*counted)) return made;
   }
+  if (const Level1* made = FromLeast(state)) return made;
   // Bounds that no token or few come near, such as maxLength beside a pattern.
   const auto far = terms_.LoosenAll(state, vocab_->max_token_bytes() + 1);
   if (far.has_value()) {
     if (const Level1* made = FromLoose(state, *far)) return made;
   }
-  const auto loosened = terms_.LoosenAll(state, kLeastSame);
-  if (loosened.has_value() && (!far.has_value() || far->state != loosened->state)) {
-    // First all but the least, so that what is near that one is found once for all values of the
-    // others: nine words left, of however many characters.
-    const auto others = terms_.LoosenAll(state, loosened->bound + 1);
-    if (others.has_value() && (!far.has_value() || far->state != others->state)) {
-      if (const Level1* made = FromLoose(state, *others)) return made;
+  // Of those that are nearer the widest first: what is near another one is then found once for all
+  // values of it, as nine words left, of however many characters.
+  absl::InlinedVector<TermStore::Loosened, kMostBounds> loosened;
+  for (auto least = static_cast<int64_t>(kLeastSame); loosened.size() < kMostBounds;) {
+    const auto next = terms_.LoosenAll(state, least);
+    if (!next.has_value() || (far.has_value() && far->state == next->state)) break;
+    loosened.push_back(*next);
+    least = next->bound + 1;
+  }
+  // Of loops that count in step neither is left out without the other, and `X{9,9} | X{9,9} Y` is
+  // another state for each number, as is `X{9,9}` without its upper bound.
+  if (!loosened.empty() && loosened.front().bound < kInStep) {
+    if (const Level1* made = FromAlternatives(state)) return made;
+    if (!near && counted.has_value() && counted->least > 0) {
+      if (const Level1* made = FromCount(*counted)) return made;
     }
-    if (const Level1* made = FromLoose(state, *loosened)) return made;
+  }
+  for (size_t i = loosened.size(); i-- > 0;) {
+    if (const Level1* made = FromLoose(state, loosened[i])) return made;
   }
   if (counted.has_value() && !near) {
     if (const Level1* made = FromCount(*counted)) return made;
   }
   return nullptr;
+}
+
+// The mask of a choice from those of its alternatives, of which each may be a loop that is counted,
+// which both together are not. Null where it is none, or of many.
+const Level1* MaskCache::FromAlternatives(TermId state) {
+  const Term& t = terms_.term(state);
+  const bool sequence = t.kind == TermKind::kSequence;
+  const Term& head = sequence ? terms_.term(t.children()[0]) : t;
+  if (head.kind != TermKind::kChoice || !head.regular || head.children().size() > kMostBounds) {
+    return nullptr;
+  }
+  absl::InlinedVector<TermId, kMostBounds> alternatives(head.children().begin(),
+                                                        head.children().end());
+  if (sequence) {
+    std::lock_guard lock(terms_.mutex());
+    for (TermId& a : alternatives) a = terms_.Sequence(a, t.children()[1]);
+  }
+  for (TermId a : alternatives) {
+    const auto counted = terms_.FindCount(a);
+    const bool shared = counted.has_value() ? EndsBefore(counted->rest, counted->x)
+                                            : !terms_.LoosenAll(a, kLeastSame).has_value();
+    if (!shared) return nullptr;
+  }
+  const DraftLease draft(&drafts_);
+  absl::InlinedVector<const uint32_t*, kMostBounds> bitmaps;
+  draft->reach = draft->completion = 0;
+  for (TermId a : alternatives) {
+    const Level1& mask = OfState(a);
+    if (!mask.refused.empty()) return nullptr;
+    if (mask.accepted.bitmap != nullptr) bitmaps.push_back(mask.accepted.bitmap);
+    const auto list = mask.accepted.list;
+    draft->accepted.insert(draft->accepted.end(), list.begin(), list.end());
+    draft->escapes.insert(draft->escapes.end(), mask.references.begin(), mask.references.end());
+    if (mask.residual != nullptr) {
+      const auto entries = Spelled(*mask.residual).entries;
+      draft->residues.insert(draft->residues.end(), entries.begin(), entries.end());
+    }
+    draft->reach = std::max(draft->reach, mask.reach);
+    draft->completion = std::max(draft->completion, mask.completion);
+  }
+  auto once = [](auto* list) {
+    std::ranges::sort(*list);
+    list->erase(std::unique(list->begin(), list->end()), list->end());
+  };
+  once(&draft->accepted);
+  once(&draft->escapes);
+  once(&draft->residues);
+  if (!bitmaps.empty()) draft->base = bitmaps.size() == 1 ? bitmaps[0] : bitmaps_.Union(bitmaps);
+  return Store(&*draft);
 }
 
 }  // namespace grammask::internal

@@ -28,6 +28,7 @@ constexpr size_t kMostExplored = 1024;  // places in all searches
 constexpr size_t kMostFollowed = 256;   // bytes of a text
 constexpr size_t kMostInVain = 32;      // texts
 constexpr size_t kMostInside = 64;      // places inside an X
+constexpr uint32_t kMostBytes = uint32_t{1} << 30;
 
 }  // namespace
 
@@ -44,6 +45,18 @@ bool RoundsNeeded::CanEnd(const LoopPlace& p) {
   return std::ranges::any_of(terms_.Expand(p.state).bytes, [&](const ByteEdge& edge) {
     return AnyLeads(edge, p.x, [](uint32_t x) { return x == Slice::kRefused; });
   });
+}
+
+// Of the shortest text from where the loop may end that ends it at once.
+uint32_t RoundsNeeded::BytesFromEnd(const LoopPlace& p) {
+  uint64_t least = kMaxLength;
+  if (p.x == 0 && terms_.term(p.state).nullable) least = 0;
+  for (const ByteEdge& edge : terms_.Expand(p.state).bytes) {
+    if (AnyLeads(edge, p.x, [](uint32_t x) { return x == Slice::kRefused; })) {
+      least = std::min(least, 1 + terms_.term(edge.to).min_length);
+    }
+  }
+  return static_cast<uint32_t>(std::min<uint64_t>(least, kMostBytes));
 }
 
 // Whether some X of one byte leads back here.
@@ -84,7 +97,7 @@ std::optional<RoundsNeeded::Needed> RoundsNeeded::Follow(const LoopPlace& from) 
     uint32_t rounds;
   };
   std::vector<Step> path = {{from, 0}};
-  Needed last = {0, false};
+  Needed last = {0, false, 0};
   while (true) {
     const LoopPlace at = path.back().place;
     if (const auto it = known_.find(at.key()); it != known_.end()) {
@@ -93,6 +106,7 @@ std::optional<RoundsNeeded::Needed> RoundsNeeded::Follow(const LoopPlace& from) 
     }
     if (CanEnd(at)) {
       last.any_number = any_number_ && EndsFurther(at);
+      last.bytes = BytesFromEnd(at);
       break;
     }
     if (path.size() > kMostFollowed || terms_.overrun()) return std::nullopt;
@@ -112,9 +126,10 @@ std::optional<RoundsNeeded::Needed> RoundsNeeded::Follow(const LoopPlace& from) 
   }
   // Of a shortest way each rest is one.
   bool any_number = last.any_number;
-  for (size_t i = path.size(); i-- > 0;) {
+  uint32_t bytes = last.bytes;
+  for (size_t i = path.size(); i-- > 0; ++bytes) {
     if (any_number_) any_number = any_number || CanGoOn(path[i].place);
-    const Needed needed = {total - path[i].rounds, any_number};
+    const Needed needed = {total - path[i].rounds, any_number, bytes};
     // Another way that is as short may be one on which X's can be put in.
     if (any_number || !any_number_) known_.try_emplace(path[i].place.key(), needed);
   }
@@ -122,7 +137,7 @@ std::optional<RoundsNeeded::Needed> RoundsNeeded::Follow(const LoopPlace& from) 
     ++in_vain_;
     return std::nullopt;
   }
-  return Needed{total, any_number};
+  return Needed{total, any_number, bytes - 1};
 }
 
 // A shortest path, on which the last byte of an X counts one and others nothing; of these one with
@@ -132,19 +147,21 @@ std::optional<RoundsNeeded::Needed> RoundsNeeded::Search(const LoopPlace& from) 
     uint32_t rounds;
     bool goes_on;
     LoopPlace place;
+    uint32_t bytes;
   };
   constexpr uint32_t kFar = std::numeric_limits<uint32_t>::max();
-  Needed best = {kFar, false};
-  auto reach = [&](uint32_t rounds, bool any_number) {
+  Needed best = {kFar, false, 0};
+  auto reach = [&](uint32_t rounds, bool any_number, uint32_t bytes) {
     if (rounds < best.rounds) {
-      best = {rounds, any_number};
+      best = {rounds, any_number, bytes};
     } else if (rounds == best.rounds) {
       best.any_number |= any_number;
+      best.bytes = std::min(best.bytes, bytes);
     }
   };
   // Of the shortest way known to a place, twice; less one where it goes on.
   absl::flat_hash_map<uint64_t, uint32_t> known;
-  std::deque<Step> open = {{0, any_number_ && CanGoOn(from), from}};  // ascending rounds
+  std::deque<Step> open = {{0, any_number_ && CanGoOn(from), from, 0}};  // ascending rounds
   while (!open.empty()) {
     const Step at = open.front();
     open.pop_front();
@@ -163,11 +180,12 @@ std::optional<RoundsNeeded::Needed> RoundsNeeded::Search(const LoopPlace& from) 
       then = Follow(at.place);
     }
     if (then.has_value()) {
-      reach(at.rounds + then->rounds, at.goes_on || then->any_number);
+      reach(at.rounds + then->rounds, at.goes_on || then->any_number, at.bytes + then->bytes);
       continue;
     }
     if (CanEnd(at.place)) {
-      reach(at.rounds, any_number_ && (at.goes_on || EndsFurther(at.place)));
+      reach(at.rounds, any_number_ && (at.goes_on || EndsFurther(at.place)),
+            at.bytes + BytesFromEnd(at.place));
     }
     if (++explored_ > kMostExplored || terms_.overrun()) return std::nullopt;
     for (const ByteEdge& e : terms_.Expand(at.place.state).bytes) {
@@ -177,7 +195,8 @@ std::optional<RoundsNeeded::Needed> RoundsNeeded::Search(const LoopPlace& from) 
         if (x == last || x == Slice::kRefused) continue;
         last = x;
         const LoopPlace to = {e.to, x};
-        const Step next = {at.rounds + (x == 0), at.goes_on || (any_number_ && CanGoOn(to)), to};
+        const bool goes_on = at.goes_on || (any_number_ && CanGoOn(to));
+        const Step next = {at.rounds + (x == 0), goes_on, to, at.bytes + 1};
         x == 0 ? open.push_back(next) : open.push_front(next);
       }
     }

@@ -39,6 +39,7 @@ class RoundsNeeded {
   struct Needed {
     uint32_t rounds;
     bool any_number;
+    uint32_t bytes;  // of some text that ends so, with what follows the loop
   };
 
   // Loops `X* rest` and `(X* & P) rest`. `any_number`: whether that is asked for.
@@ -62,6 +63,7 @@ class RoundsNeeded {
   }
   bool CanGoOn(const LoopPlace& p);
   bool EndsFurther(const LoopPlace& p);
+  uint32_t BytesFromEnd(const LoopPlace& p);
   std::optional<Needed> Follow(const LoopPlace& from);
   std::optional<Needed> Search(const LoopPlace& from);
 

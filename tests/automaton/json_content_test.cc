@@ -41,25 +41,26 @@ class JsonContent : public testing::Test {
 };
 
 TEST_F(JsonContent, AnyCharactersAreNoConditionOnContent) {
-  const TermId contents[] = {
-      Text("abc"),
-      Text("\"\\\n\x01\xC3\xA9\xF0\x9F\x99\x82"),
-      Chars(CodePointSet::All()),
-      Chars({{'a', 'z'}}),
-      Chars(CodePointSet::All().Minus({{'a', 'a'}})),
-      Chars({{0xD7FF, 0xE000}}),
-      Chars({{0x1F600, 0x1F9FF}, {0x3042, 0x3042}}),
-      Chars({{0x0, 0x1F}}),
-      Bytes("plain"),
-      Bytes("\\n\\u00e9\\ud83d\\ude42"),
-      Class('a', 'z'),
-      Sequence({s_.Repeat(Chars({{'0', '9'}}), 2, 5), Text("-"), Any(0)}),
-      Choice({Text("x"), Sequence({Any(0), Text("\xE6\x97\xA5")})}),
-      s_.Repeat(Choice({Text("ab"), Chars({{0x80, 0x7FF}})}), 1, kUnbounded),
-      And({Sequence({Any(0), Text("a"), Any(0)}), Sequence({Any(0), Text("b"), Any(0)})}),
-      And({Chars({{'a', 'z'}}), s_.Not(Text("c"))}),
+  // With the fewest characters that they are seen to have.
+  const std::pair<TermId, int64_t> contents[] = {
+      {Text("abc"), 3},
+      {Text("\"\\\n\x01\xC3\xA9\xF0\x9F\x99\x82"), 6},
+      {Chars(CodePointSet::All()), 1},
+      {Chars({{'a', 'z'}}), 1},
+      {Chars(CodePointSet::All().Minus({{'a', 'a'}})), 1},
+      {Chars({{0xD7FF, 0xE000}}), 1},
+      {Chars({{0x1F600, 0x1F9FF}, {0x3042, 0x3042}}), 1},
+      {Chars({{0x0, 0x1F}}), 1},
+      {Bytes("plain"), 5},
+      {Bytes("\\n\\u00e9\\ud83d\\ude42"), 3},
+      {Class('a', 'z'), 1},
+      {Sequence({s_.Repeat(Chars({{'0', '9'}}), 2, 5), Text("-"), Any(0)}), 3},
+      {Choice({Text("x"), Sequence({Any(0), Text("\xE6\x97\xA5")})}), 1},
+      {s_.Repeat(Choice({Text("ab"), Chars({{0x80, 0x7FF}})}), 1, kUnbounded), 1},
+      {And({Sequence({Any(0), Text("a"), Any(0)}), Sequence({Any(0), Text("b"), Any(0)})}), 1},
+      {And({Chars({{'a', 'z'}}), s_.Not(Text("c"))}), 1},
   };
-  for (TermId content : contents) {
+  for (const auto& [content, fewest] : contents) {
     EXPECT_EQ(And({Any(0), content}), content) << s_.ToString(content);
     EXPECT_EQ(Choice({content, Any(0)}), Any(0)) << s_.ToString(content);
     EXPECT_EQ(Choice({Before(content), Before(Any(0))}), Before(Any(0))) << s_.ToString(content);
@@ -73,8 +74,8 @@ TEST_F(JsonContent, AnyCharactersAreNoConditionOnContent) {
       EXPECT_EQ(s_.term(any_first).children().size(), 2u) << s_.ToString(any_first);
     }
     if (s_.term(content).nullable) continue;
-    EXPECT_EQ(And({Any(1), content}), content) << s_.ToString(content);
-    EXPECT_NE(And({Any(2), content}), content) << s_.ToString(content);
+    EXPECT_EQ(And({Any(fewest), content}), content) << s_.ToString(content);
+    EXPECT_NE(And({Any(fewest + 1), content}), content) << s_.ToString(content);
   }
   EXPECT_EQ(Choice({quote_, Before(Any(0))}), Before(Any(0)));
   // Where there may be no text, that there be one is a condition.
@@ -83,6 +84,33 @@ TEST_F(JsonContent, AnyCharactersAreNoConditionOnContent) {
   EXPECT_NE(And({Any(1), maybe}), maybe);
   // Two of them say no more than one, and neither is gone.
   EXPECT_EQ(s_.term(And({Any(0), Any(1)})).min_length, 1u);
+}
+
+// Of two bounds each goes that the other part keeps anyhow.
+TEST_F(JsonContent, BoundsThatAreKept) {
+  auto times = [&](int64_t a, int64_t b) { return s_.Repeat(Chars(CodePointSet::All()), a, b); };
+  const TermId x = Chars({{'x', 'x'}, {0xE9, 0xE9}});
+  const TermId some = s_.Repeat(x, 3, 9);
+  EXPECT_EQ(And({times(3, 9), some}), some);
+  EXPECT_EQ(And({times(0, 2048), some}), some);
+  EXPECT_EQ(And({times(2, 8), some}), And({times(0, 8), some}));
+  EXPECT_EQ(And({times(4, 10), some}), And({times(4, kUnbounded), some}));
+  for (const auto& [a, b] : {std::pair{2, 8}, {4, 10}, {4, 8}, {4, kUnbounded}, {0, 8}}) {
+    const TermId both = And({times(a, b), some});
+    EXPECT_NE(both, some);
+    for (int64_t n = 0; n < 12; ++n) {
+      std::string text;
+      for (int64_t i = 0; i < n; ++i) text += i % 2 == 0 ? "x" : "\u00e9";
+      EXPECT_EQ(Matches(both, text), std::max<int64_t>(a, 3) <= n && n <= std::min<int64_t>(b, 9))
+          << a << " to " << b << ", " << n;
+    }
+  }
+  // A part of another part says nothing of all.
+  const TermId either = Choice({some, Sequence({Text("y"), s_.Repeat(x, 0, 20)})});
+  EXPECT_NE(And({times(0, 20), either}), either);
+  EXPECT_EQ(And({times(0, 21), either}), either);
+  EXPECT_EQ(And({times(1, 21), either}), either);
+  EXPECT_NE(And({times(2, 21), either}), either);
 }
 
 // Conditions on how many characters there are become one.

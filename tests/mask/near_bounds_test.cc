@@ -1,0 +1,118 @@
+// Strings of JSON Schema with patterns and bounds, several of which are near at once: masks taken
+// from those of states without one of the bounds, or of the alternatives of a choice.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "grammar/json_schema.h"
+#include "mask/mask_world.h"
+
+namespace grammask::internal {
+namespace {
+
+// Pieces of names and of what stands between them, long ones, too, and ends of strings.
+std::vector<std::string> Tokens() {
+  std::vector<std::string> tokens =
+      ManyTokens({"arn:", "arn:aws", ":svc:", "-svc:", ":svc:a", ":key/", "key/", ":mpa:a/", "/a/b",
+                  "\"", "\",", "a\"", "-\"", "12\"", "\xC3\xA9", "a\xC3", "\xC3", "\\u0061",
+                  "\\u003a", "\\u00", "\\u", "---", "a-a-a-", "abcdefghij", "abcdefghijabcdefghij",
+                  "abcdefghi", "1-", "12-", "123-", "-abcdefghij", ":svc:a:123456789012",
+                  "aaaa:svc:a", "aaaaaaaaaaaaaaaa:svc:aaaa:123456789012", "sg-", "sg-abcd"},
+                 17, "abcdefghij0123456789-:/. ", 1500, 9);
+  for (const char c : {'a', '0', '-', ':'}) {
+    for (const size_t n : {12, 20, 33, 40, 64, 65, 90}) tokens.push_back(std::string(n, c));
+  }
+  for (const size_t n : {10, 25, 40}) {
+    tokens.push_back(std::string(n, 'a') + ":svc:");
+    tokens.push_back(std::string(n, 'a') + ":mpa:");
+    tokens.push_back(std::string(n, 'b') + "\"");
+  }
+  std::ranges::sort(tokens);
+  tokens.erase(std::ranges::unique(tokens).begin(), tokens.end());
+  return tokens;
+}
+
+struct Case {
+  std::string schema;
+  std::vector<std::string> texts;  // of its strings
+};
+
+void CheckAll(const std::vector<Case>& cases) {
+  const auto vocab = MakeVocab(Tokens());
+  for (const Case& c : cases) {
+    MaskWorld w(vocab);
+    const StatusOr<Grammar> grammar = GrammarFromJsonSchema(c.schema);
+    ASSERT_TRUE(grammar.ok()) << grammar.status().message();
+    const SetId start = w.Start(*grammar);
+    for (const std::string& text : c.texts) {
+      w.CheckAlong(start, "\"" + text + "\"", c.schema);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+// The least number of characters is reached by a loop that tokens are not through with, or just.
+TEST(NearBounds, LeastBesideALoop) {
+  const std::string svc = R"("pattern": "^arn:[^:]{1,30}:svc:[a-z0-9-]+:[0-9]{12}$")";
+  CheckAll({
+      {"{" + svc + R"(, "minLength": 38, "maxLength": 1000})",
+       {"arn:aws-abcd:svc:abcdefgh:123456789012", "arn:a:svc:abcdefghijabcdefghij:000000000000",
+        "arn:\\u0061a:svc:a-aaaaaaaaaaaaaaaaa:123456789012"}},
+      {"{" + svc + R"(, "minLength": 28})", {"arn:aws:svc:abc:123456789012"}},
+      {R"({"pattern": "^[a-z]{3}[^-]*-[0-9]{10}$", "minLength": 25, "maxLength": 30})",
+       {"abc:svc:aaaaaa-0123456789", "aaaabcdefghijaaaa-0123456789"}},
+      // Never left before the end.
+      {R"({"pattern": "^[0-9]{3}-[a-z-]*$", "minLength": 12, "maxLength": 40})",
+       {"123-abcdefghij", "000-a-a-a-a-a-a"}},
+      {R"({"pattern": "^(abcdefghij-?)*$", "minLength": 15, "maxLength": 40})",
+       {"abcdefghijabcdefghij", "abcdefghij-abcdefghij"}},
+      {R"({"pattern": "^[a-z]*$|^[0-9]+-[a-z]*$", "minLength": 9})", {"abcdefghij", "12-abcdefg"}},
+      {R"({"pattern": "^([0-9a-f]+|[g-j]{12})$", "minLength": 8})", {"0123456789", "ghijghijghij"}},
+      {R"({"pattern": "^[a-z]?$|^[0-9]{2}$", "minLength": 1, "maxLength": 5})", {"a", "12"}},
+  });
+}
+
+// By rounds of ten characters not every number can be reached.
+TEST(NearBounds, LeastBesideLongRounds) {
+  CheckAll({
+      {R"({"pattern": "^[0-9]{0,3}-(abcdefghij)*$", "minLength": 12, "maxLength": 15})",
+       {"1-abcdefghij", "123-abcdefghij"}},
+      {R"({"pattern": "^[0-9]{0,3}-(abcdefghij)*$", "minLength": 12, "maxLength": 20})",
+       {"1-abcdefghij", "123-abcdefghij"}},
+      {R"({"pattern": "^[0-9]{0,3}-(abcdefghij)*$", "minLength": 12, "maxLength": 21})",
+       {"-abcdefghijabcdefghij", "123-abcdefghij"}},
+      {R"({"pattern": "^[0-9]{8,12}-(abcdefghij)*$", "minLength": 13, "maxLength": 19})",
+       {"123456781234-", "01234567-abcdefghij"}},
+      {R"({"pattern": "^[0-9]{8,9}-(abcdefghij)*-$", "minLength": 14, "maxLength": 23})",
+       {"12345678-abcdefghij-", "012345678-abcdefghij-"}},
+  });
+}
+
+// Loops that count in step, and some that begin with what follows.
+TEST(NearBounds, SeveralLoops) {
+  CheckAll({
+      {R"({"pattern": "^arn:.{1,20}:mpa:[a-z./]{1,99}/[a-z]{1,99}$", "maxLength": 150})",
+       {"arn:ab:mpa:ab/cd", "arn:a:mpa:abcdefghijabcdefghij/abcdefghij"}},
+      {R"({"pattern": "^[a-z-]{0,40}$|^[a-z-]{0,40}-[a-z][a-z-]{30}$"})",
+       {"abcdefghijabcdefghijabcdefghijabcdefghi", "abc-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}},
+      {R"({"pattern": "^([a-j]{20}|[a-j]{20}:[0-9]{5,30})$"})",
+       {"abcdefghijabcdefghij", "abcdefghijabcdefghij:0123456789"}},
+      {R"({"pattern": "^([a-j]{12,40}|[0-9]{9,30}-)$"})",
+       {"abcdefghijabcdefghij", "0123456789012-"}},
+      {R"({"pattern": "^-?([a-z]-?){9,40}:[0-9]{10}$", "maxLength": 60})",
+       {"-a-bcdefghijaa:0123456789"}},
+      {R"({"pattern": "^arn:aws(|-cn):[a-z0-9-]*:[0-9]{12}:key/[a-z0-9-]{36}$", "minLength": 1,
+          "maxLength": 200})",
+       {"arn:aws:abc:123456789012:key/aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"}},
+      {R"({"pattern": "^[a-z0-9]{0,11}:key/[a-z0-9-]+$", "maxLength": 100})",
+       {"abcdefghij:key/abc-def"}},
+      {R"({"pattern": "^[a-z0-9]{1,12}:[a-z]+(/[a-f0-9]{36})+$", "maxLength": 100})",
+       {"abcdefgh:abc/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}},
+      {R"({"pattern": "sg-[a-z0-9]{4,32}-[a-z0-9]{8,32}", "maxLength": 80})",
+       {"aa sg-abcd-abcdefgh1 a", "sg-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-abcdefghij"}},
+  });
+}
+
+}  // namespace
+}  // namespace grammask::internal
