@@ -14,17 +14,18 @@ namespace {
 // Pieces of names and of what stands between them, long ones, too, and ends of strings.
 std::vector<std::string> Tokens() {
   std::vector<std::string> tokens =
-      ManyTokens({"arn:", "arn:aws", ":svc:", "-svc:", ":svc:a", ":key/", "key/", ":mpa:a/", "/a/b",
+      ManyTokens({"arn:", "arn:aws", ":service:", "-service:", ":service:a", ":key/", "key/", ":mpa:a/", "/a/b",
                   "\"", "\",", "a\"", "-\"", "12\"", "\xC3\xA9", "a\xC3", "\xC3", "\\u0061",
                   "\\u003a", "\\u00", "\\u", "---", "a-a-a-", "abcdefghij", "abcdefghijabcdefghij",
-                  "abcdefghi", "1-", "12-", "123-", "-abcdefghij", ":svc:a:123456789012",
-                  "aaaa:svc:a", "aaaaaaaaaaaaaaaa:svc:aaaa:123456789012", "sg-", "sg-abcd"},
+                  "abcdefghi", "1-", "12-", "123-", "-abcdefghij", ":service:a:123456789012",
+                  "aaaa:service:a", "aaaaaaaaaaaaaaaa:service:aaaa:123456789012",
+                  "a:service:a:123456789012\"", "abcdefghij-12\"", "abcdefghij-12\",", ":service:aaaa:123456789012\",", "sg-", "sg-abcd"},
                  17, "abcdefghij0123456789-:/. ", 1500, 9);
   for (const char c : {'a', '0', '-', ':'}) {
     for (const size_t n : {12, 20, 33, 40, 64, 65, 90}) tokens.push_back(std::string(n, c));
   }
   for (const size_t n : {10, 25, 40}) {
-    tokens.push_back(std::string(n, 'a') + ":svc:");
+    tokens.push_back(std::string(n, 'a') + ":service:");
     tokens.push_back(std::string(n, 'a') + ":mpa:");
     tokens.push_back(std::string(n, 'b') + "\"");
   }
@@ -42,26 +43,33 @@ void CheckAll(const std::vector<Case>& cases) {
   const auto vocab = MakeVocab(Tokens());
   for (const Case& c : cases) {
     MaskWorld w(vocab);
-    const StatusOr<Grammar> grammar = GrammarFromJsonSchema(c.schema);
-    ASSERT_TRUE(grammar.ok()) << grammar.status().message();
-    const SetId start = w.Start(*grammar);
-    for (const std::string& text : c.texts) {
-      w.CheckAlong(start, "\"" + text + "\"", c.schema);
-      if (testing::Test::HasFatalFailure()) return;
+    for (const bool in_array : {false, true}) {
+      const std::string schema =
+          in_array ? R"({"type": "array", "items": )" + c.schema + "}" : c.schema;
+      const StatusOr<Grammar> grammar = GrammarFromJsonSchema(schema);
+      ASSERT_TRUE(grammar.ok()) << grammar.status().message();
+      const SetId start = w.Start(*grammar);
+      for (const std::string& text : c.texts) {
+        const std::string quoted = "\"" + text + "\"";
+        w.CheckAlong(start, in_array ? "[" + quoted + "]" : quoted, schema);
+        if (testing::Test::HasFatalFailure()) return;
+      }
     }
   }
 }
 
 // The least number of characters is reached by a loop that tokens are not through with, or just.
 TEST(NearBounds, LeastBesideALoop) {
-  const std::string svc = R"("pattern": "^arn:[^:]{1,30}:svc:[a-z0-9-]+:[0-9]{12}$")";
+  const std::string arn = R"("pattern": "^arn:[^:]{1,30}:service:[a-z0-9-]+:[0-9]{12}$")";
   CheckAll({
-      {"{" + svc + R"(, "minLength": 38, "maxLength": 1000})",
-       {"arn:aws-abcd:svc:abcdefgh:123456789012", "arn:a:svc:abcdefghijabcdefghij:000000000000",
-        "arn:\\u0061a:svc:a-aaaaaaaaaaaaaaaaa:123456789012"}},
-      {"{" + svc + R"(, "minLength": 28})", {"arn:aws:svc:abc:123456789012"}},
+      {"{" + arn + R"(, "minLength": 42, "maxLength": 1000})",
+       {"arn:aws-abcd:service:abcdefgh:123456789012", "arn:a:service:abcdefghijabcdefghij:000000000000",
+        "arn:\\u0061a:service:a-aaaaaaaaaaaaaaaaa:123456789012"}},
+      {"{" + arn + R"(, "minLength": 32})", {"arn:aws:service:abc:123456789012"}},
       {R"({"pattern": "^[a-z]{3}[^-]*-[0-9]{10}$", "minLength": 25, "maxLength": 30})",
-       {"abc:svc:aaaaaa-0123456789", "aaaabcdefghijaaaa-0123456789"}},
+       {"abc:service:aaaaaa-0123456789", "aaaabcdefghijaaaa-0123456789"}},
+      {R"({"pattern": "^[a-j]{10}[^-]*-[0-9]{2,20}$", "minLength": 25, "maxLength": 60})",
+       {"abcdefghijabcdefghij-012345", "abcdefghij-012345678901234"}},
       // Never left before the end.
       {R"({"pattern": "^[0-9]{3}-[a-z-]*$", "minLength": 12, "maxLength": 40})",
        {"123-abcdefghij", "000-a-a-a-a-a-a"}},
@@ -107,6 +115,10 @@ TEST(NearBounds, SeveralLoops) {
        {"arn:aws:abc:123456789012:key/aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"}},
       {R"({"pattern": "^[a-z0-9]{0,11}:key/[a-z0-9-]+$", "maxLength": 100})",
        {"abcdefghij:key/abc-def"}},
+      {R"({"pattern": "^[a-z]{0,12}:[0-9]{12}-[a-z0-9]+$", "maxLength": 22})",
+       {"abc:123456789012-ab"}},
+      {R"({"pattern": "^[^:]{0,40}:service:[a-z0-9-]+:[0-9]{12}$", "maxLength": 60})",
+       {"abc:service:a:123456789012"}},
       {R"({"pattern": "^[a-z0-9]{1,12}:[a-z]+(/[a-f0-9]{36})+$", "maxLength": 100})",
        {"abcdefgh:abc/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}},
       {R"({"pattern": "sg-[a-z0-9]{4,32}-[a-z0-9]{8,32}", "maxLength": 80})",
