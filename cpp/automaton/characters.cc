@@ -167,8 +167,16 @@ TermId TermStore::BuildCharacter(const CodePointSet& characters, bool json) {
   if (!json) return Utf8Term(characters);
   ByteSet simple;
   std::vector<NumberRange> basic;  // of the basic plane
-  // Over U+FFFF: for a range of first surrogates, the ranges of the second.
-  std::vector<std::pair<NumberRange, NumberRange>> pairs;
+  // Over U+FFFF: the second surrogates that may follow each of a range of first ones.
+  struct Pairs {
+    NumberRange first;
+    std::vector<NumberRange> second;
+  };
+  std::vector<Pairs> pairs;  // ascending
+  auto add_pairs = [&](NumberRange first, NumberRange second) {
+    if (pairs.empty() || pairs.back().first != first) pairs.push_back({first, {}});
+    pairs.back().second.push_back(second);
+  };
   for (CodePointRange r : characters.ranges()) {
     if (r.lo <= 0x5C) {
       for (uint32_t c : {0x08u, 0x09u, 0x0Au, 0x0Cu, 0x0Du, 0x22u, 0x2Fu, 0x5Cu}) {
@@ -185,19 +193,19 @@ TermId TermStore::BuildCharacter(const CodePointSet& characters, bool json) {
       const uint32_t first = lo >> 10;
       if ((lo & 0x3FF) == 0 && (hi >> 10) > first) {  // whole rows of second surrogates
         const uint32_t last = (hi & 0x3FF) == 0x3FF ? hi >> 10 : (hi >> 10) - 1;
-        pairs.push_back({{0xD800 + first, 0xD800 + last}, {0xDC00, 0xDFFF}});
+        add_pairs({0xD800 + first, 0xD800 + last}, {0xDC00, 0xDFFF});
         lo = (last + 1) << 10;
       } else {
         const uint32_t end = std::min(hi, lo | 0x3FF);
-        pairs.push_back(
-            {{0xD800 + first, 0xD800 + first}, {0xDC00 + (lo & 0x3FF), 0xDC00 + (end & 0x3FF)}});
+        add_pairs({0xD800 + first, 0xD800 + first},
+                  {0xDC00 + (lo & 0x3FF), 0xDC00 + (end & 0x3FF)});
         lo = end + 1;
       }
     }
   }
   std::vector<TermId> digits = {HexTerm(basic)};
-  for (auto& [first, second] : pairs) {
-    const TermId low = Sequence(Literal("\\u", false), HexTerm({&second, 1}));
+  for (const auto& [first, second] : pairs) {
+    const TermId low = Sequence(Literal("\\u", false), HexTerm(second));
     digits.push_back(Sequence(HexTerm({&first, 1}), low));
   }
   const TermId escapes[] = {ByteClass(simple), Sequence(Literal("u", false), Choice(digits))};
