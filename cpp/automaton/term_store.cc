@@ -637,29 +637,92 @@ ProcId TermStore::CapturingProcOf(TermId body, bool compound, bool endless) {
   return it->second;
 }
 
-// Infinitely many texts, plainly: a loop without bound outside of exclusions, of which nothing but
-// finitely many texts are taken away.
-bool TermStore::Endless(TermId id) const {
-  std::vector<TermId> todo = {id};
+// A loop without bound outside of exclusions, of which nothing but finitely many texts are taken
+// away; or one of that many rounds of two characters, which may be within a bound on all of the
+// text, of which few are.
+bool TermStore::Endless(TermId id, int64_t rounds) {
+  struct Part {
+    TermId id;
+    bool whole;    // few texts are taken away, or none
+    int64_t most;  // characters over those of the shortest text
+  };
+  std::vector<Part> todo = {{id, true, kUnbounded}};
   while (!todo.empty()) {
-    const Term& t = terms_[todo.back().value];
+    const auto [part, whole, most] = todo.back();
+    const Term& t = terms_[part.value];
     todo.pop_back();
-    if (t.kind == TermKind::kRepeat && t.b == kUnbounded) return true;
-    if (t.kind == TermKind::kSequence || t.kind == TermKind::kChoice) {
-      todo.insert(todo.end(), t.children().begin(), t.children().end());
-    } else if (t.kind == TermKind::kAnd) {
-      TermId only = Nothing();
-      bool exclusions = true;
-      for (TermId c : t.children()) {
-        const Term& part = terms_[c.value];
-        if (part.kind == TermKind::kNot && terms_[part.children()[0].value].finite) continue;
-        exclusions = exclusions && only == Nothing();
-        only = c;
+    if (t.kind == TermKind::kRepeat) {
+      if (t.b == kUnbounded && most == kUnbounded) return true;
+      const TermId x = t.children()[0];
+      if (whole && std::min(t.b, most) >= rounds && IsOneCharacter(x) && HasTwoCharacters(x)) {
+        return true;
       }
-      if (exclusions && only != Nothing()) todo.push_back(only);
+    }
+    if (t.kind == TermKind::kSequence) {
+      for (TermId c : t.children()) todo.push_back({c, whole, most});
+    } else if (t.kind == TermKind::kChoice) {
+      for (TermId c : t.children()) {
+        const auto more = static_cast<int64_t>(terms_[c.value].min_length - t.min_length);
+        if (most > more) todo.push_back({c, whole, most == kUnbounded ? most : most - more});
+      }
+    } else if (t.kind == TermKind::kAnd) {
+      TermId only = Nothing(), counted = Nothing();
+      int64_t bound = kUnbounded;
+      bool exclusions = true, few = whole;
+      for (TermId c : t.children()) {
+        const Term& other = terms_[c.value];
+        if (other.kind == TermKind::kNot && terms_[other.children()[0].value].finite) {
+          few = few && IsFewTexts(other.children()[0]);
+        } else if (other.kind == TermKind::kRepeat && other.children()[0] == json_any_ &&
+                   other.b != kUnbounded && bound == kUnbounded) {
+          bound = other.b;
+          counted = c;
+        } else {
+          exclusions = exclusions && only == Nothing();
+          only = c;
+        }
+      }
+      if (!exclusions) continue;
+      if (only == Nothing()) {
+        if (counted != Nothing()) todo.push_back({counted, few, most});
+      } else if (bound == kUnbounded) {
+        todo.push_back({only, few, most});
+      } else if (const uint64_t shortest = terms_[only.value].min_length;
+                 IsJsonContent(only) && shortest < static_cast<uint64_t>(bound)) {
+        // The shortest text has no more characters than bytes.
+        todo.push_back({only, few, std::min(most, bound - static_cast<int64_t>(shortest))});
+      }
     }
   }
   return false;
+}
+
+// Whether it is seen that a term has no more values than it has parts: texts, maybe one after
+// another, or a choice of these.
+bool TermStore::IsFewTexts(TermId id) const {
+  auto is_text = [&](TermId part) {
+    const TermKind kind = terms_[part.value].kind;
+    return kind == TermKind::kBytes || kind == TermKind::kJsonText || kind == TermKind::kEmpty;
+  };
+  auto is_sequence = [&](TermId part) {
+    for (; terms_[part.value].kind == TermKind::kSequence; part = terms_[part.value].children()[1]) {
+      if (!is_text(terms_[part.value].children()[0])) return false;
+    }
+    return is_text(part) || terms_[part.value].kind == TermKind::kWords;
+  };
+  const Term& t = terms_[id.value];
+  return t.kind == TermKind::kChoice ? std::ranges::all_of(t.children(), is_sequence)
+                                     : is_sequence(id);
+}
+
+// Whether two texts of one byte each are seen, which are characters of JSON strings as they stand.
+bool TermStore::HasTwoCharacters(TermId id) {
+  int count = 0;
+  for (const ByteEdge& e : ExpandLocked(id).bytes) {
+    if (!terms_[e.to.value].nullable) continue;
+    for (int b = e.lo; b <= e.hi; ++b) count += b >= ' ' && b < 0x7F && b != '"' && b != '\\';
+  }
+  return count >= 2;
 }
 
 void TermStore::NoteOverrun(Overrun what) {

@@ -236,6 +236,10 @@ class TermStore {
     const TermId body = procs_[proc.value].body;
     return body == Nothing() ? MakeBody(proc) : body;
   }
+  // Whether a state is plainly left with more values than can be written, whichever few are excluded
+  // besides: infinitely many, or those of `rounds` rounds of two characters. Lock.
+  static constexpr int64_t kManyRounds = 64;
+  bool Endless(TermId id, int64_t rounds = kManyRounds);
   // Where a finished call leads, `to`, once the text of the call is known; the others likewise: see
   // MemberTable. Lock.
   TermId Received(TermId to, std::string_view text);
@@ -455,7 +459,8 @@ class TermStore {
                     std::optional<RecordPartPlace> part);
   TermId MembersTerm(uint32_t state, int64_t phase);
   TermId WordsTerm(int64_t a, int64_t b);
-  bool Endless(TermId id) const;
+  bool HasTwoCharacters(TermId id);
+  bool IsFewTexts(TermId id) const;
   TermId Pair(TermId head, TermId rest);  // a kSequence as it stands
   using TermList = absl::InlinedVector<TermId, 16>;
   bool IsPlain(const Term& head) const;

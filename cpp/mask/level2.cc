@@ -142,27 +142,62 @@ const TokenMask* MaskCache::LongLeftOver(const Level1& level1, SetId returned) {
   return it->second;
 }
 
-// The same for an item of `set` within a procedure that captures. What follows that procedure
-// depends on the text it reads; the walk takes any text for granted, and tokens that go on into the
-// next value (or anything at all, where `all_unsure`, as values may run out) are tried in earnest:
-// a few of them.
-void MaskCache::WalkCaptured(const Level1& level1, SetId set, RetId ret, bool all_unsure,
+// The same for an item of `set` within a procedure that captures, `capturing` where it is known.
+// What follows that procedure depends on the text it reads; the walk takes any text for granted,
+// and tokens that go on into the next value (or anything at all, as values may run out) are tried
+// in earnest: a few of them. One that begins the next value and leaves more of it open than can be
+// excluded need not be.
+void MaskCache::WalkCaptured(const Level1& level1, SetId set, RetId ret, const Proc* capturing,
                              std::vector<TokenId>* out) {
   const SetId returned = sets_.Returned(set, ret);
   if (returned == SetTable::Dead()) return;
   std::vector<TokenId> unsure;
-  const bool all = all_unsure || sets_.Body(returned).captures;
-  uint32_t unsure_end = 0, last = 0;
+  const bool all =
+      (capturing != nullptr && !capturing->endless) || sets_.Body(returned).captures;
+  const int64_t rounds = TermStore::kManyRounds + vocab_->max_token_bytes();
+  // Whether items of a set are inside a value, and whether these, or values that may begin, leave
+  // as much open as that.
+  struct Inside {
+    bool value = false, open = false;
+  };
+  absl::flat_hash_map<uint32_t, Inside> known;
+  const bool scalar =
+      capturing != nullptr && !capturing->compound && sets_.Body(set).at_risk.empty();
+  auto inside = [&](SetId at) {
+    if (!scalar || at == SetTable::Dead()) return Inside();
+    const auto [it, added] = known.try_emplace(at.value);
+    if (!added) return it->second;
+    const auto kernel = sets_.set(at).kernel, all_items = sets_.Body(at).items;
+    // Not within arrays that must differ only.
+    auto captured = [&](const Item& item) {
+      const Proc* proc = sets_.Captures(item.ret);
+      return proc != nullptr && !proc->compound;
+    };
+    std::lock_guard lock(terms_.mutex());
+    it->second.value = std::ranges::any_of(kernel, captured);
+    it->second.open =
+        std::ranges::any_of(it->second.value ? kernel : all_items, [&](const Item& item) {
+          return captured(item) && terms_.Endless(item.term, rounds);
+        });
+    return it->second;
+  };
+  // The nodes up to which the next value may begin, has begun, has ended.
+  uint32_t next_end = 0, begun_end = 0, ended_end = 0, last = 0;
   WalkLeftOver(
       level1, returned,
       [&](uint32_t trie, uint32_t i, SetId at, std::span<const TokenId> tokens, uint32_t end) {
-        if (trie != last) unsure_end = 0;
+        if (trie != last) next_end = begun_end = ended_end = 0;
         last = trie;
-        auto* list = all || i < unsure_end ? &unsure : out;
-        list->insert(list->end(), tokens.begin(), tokens.end());
-        if (at != SetTable::Dead() && sets_.Body(at).captures) {
-          unsure_end = std::max(unsure_end, end);
+        bool sure = !all;
+        if (!all && i < next_end) {
+          const Inside in = inside(at);
+          if (i < begun_end && !in.value) ended_end = std::max(ended_end, end);
+          if (in.value) begun_end = std::max(begun_end, end);
+          sure = in.open && i >= ended_end;
         }
+        auto* list = sure ? out : &unsure;
+        list->insert(list->end(), tokens.begin(), tokens.end());
+        if (at != SetTable::Dead() && sets_.Body(at).captures) next_end = std::max(next_end, end);
       });
   for (TokenId t : unsure) {
     if (sets_.Run(set, vocab_->bytes(t)) != SetTable::Dead()) out->push_back(t);
@@ -244,7 +279,7 @@ const TokenMask* MaskCache::MakeLevel2(SetId set) {
     };
     const Proc* capturing = sets_.Captures(item.ret);
     if (captures || capturing != nullptr) {
-      WalkCaptured(level1, set, item.ret, capturing != nullptr && !capturing->endless, &list);
+      WalkCaptured(level1, set, item.ret, capturing, &list);
       leave_out();
       continue;
     }

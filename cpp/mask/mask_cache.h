@@ -187,7 +187,7 @@ class MaskCache {
   void WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit);
   void WalkReturned(const Level1& level1, SetId returned, std::vector<TokenId>* out);
   const TokenMask* LongLeftOver(const Level1& level1, SetId returned);
-  void WalkCaptured(const Level1& level1, SetId set, RetId ret, bool all_unsure,
+  void WalkCaptured(const Level1& level1, SetId set, RetId ret, const Proc* capturing,
                     std::vector<TokenId>* out);
   std::vector<TokenId> Refused(SetId set);
   template <class IsRefused>

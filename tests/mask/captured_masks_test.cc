@@ -1,0 +1,90 @@
+// Values that must differ: tokens that end one and go on into the next.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "grammar/json_schema.h"
+#include "mask/mask_world.h"
+
+namespace grammask::internal {
+namespace {
+
+std::vector<std::string> Tokens() {
+  return ManyTokens(
+      {"\",",       "\", ",      "\",\n  ", "\",\"",      "\", \"",       "a\",\"",   "\",\"a",
+       "\", \"ab",  "\",\"a\"",  "\",\"a\",", "\",\"ab\",\"", "\",\"a\",\"b", "\",\"b\"]", "\"]",
+       "\"],",      "\"],[",     "\"],[\"", "\"],[\"a",   "\"],[\"a\"]",  "],[\"b",   "\", \"\\u0061\"",
+       "1,",        "1, ",       "1,1",     "1,2,",       "12,1",         "2,12,1",   ",1,2",
+       "1],[1",     "1],[2]",    "ab\"",    "aab",        "bbbbbbbbbbbb", "true,",    "true,true",
+       "true,false", "null,true", "e,nul",  "\",null",    "\",1,\"a\""},
+      23, "ab12,\"[] ", 700, 6);
+}
+
+struct Case {
+  std::string items;
+  std::vector<std::string> texts;
+};
+
+void CheckAll(const std::vector<Case>& cases) {
+  const auto vocab = MakeVocab(Tokens());
+  for (const Case& c : cases) {
+    MaskWorld w(vocab);
+    const std::string schema = R"({"type": "array", "uniqueItems": true, "items": )" + c.items + "}";
+    const StatusOr<Grammar> grammar = GrammarFromJsonSchema(schema);
+    ASSERT_TRUE(grammar.ok()) << grammar.status().message();
+    const SetId start = w.Start(*grammar);
+    for (const std::string& text : c.texts) {
+      w.CheckAlong(start, text, schema);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(CapturedMasks, MoreValuesThanCanBeWritten) {
+  const std::vector<std::string> texts = {R"(["a","ab","b","aab"])", R"(["b", "a", "bbbbbbbbbbbb"])",
+                                          R"(["ab","\u0061"])"};
+  CheckAll({
+      {R"({"type": "string"})", texts},
+      {R"({"type": "string", "maxLength": 249})", texts},
+      {R"({"type": "string", "pattern": "^[a-z]+$", "maxLength": 200})", texts},
+      {R"({"type": "string", "pattern": "b", "maxLength": 300})", {R"(["b","ab","bbbbbbbbbbbb"])"}},
+      {R"({"type": "string", "pattern": "^a?b?$|^ab[ab]{0,300}$"})", {R"(["a","ab","b","aba"])"}},
+  });
+}
+
+// Not so many that it would not matter which are excluded.
+TEST(CapturedMasks, FewValues) {
+  CheckAll({
+      {R"({"type": "string", "pattern": "^[ab]{1,2}$"})", {R"(["a","ab","b","ba"])"}},
+      {R"({"type": "string", "maxLength": 1, "pattern": "^[ab]$"})", {R"(["a","b"])"}},
+      {R"({"type": "string", "pattern": "^a{0,300}$"})", {R"(["a","aa","aaa"])"}},
+      {R"({"enum": ["a", "b", "ab", 1, true, null]})", {R"(["ab",1,"a",true,null,"b"])"}},
+      // The loop is behind more than the bound leaves room for.
+      {R"({"type": "string", "pattern": "^a$|^b$|^a{100}[a-z]*$", "maxLength": 101})",
+       {R"(["a","b"])"}},
+      {R"({"type": "string", "pattern": "^[ab]$|^a{150}[a-z]*$", "maxLength": 350})",
+       {R"(["a","b"])"}},
+  });
+}
+
+TEST(CapturedMasks, NumbersAndMore) {
+  CheckAll({
+      {R"({"type": "integer"})", {"[1,12,2,21]", "[1, 2, 12]"}},
+      {R"({"type": "integer", "minimum": 1, "maximum": 12})", {"[1,12,2]", "[2, 12, 1]"}},
+      {R"({"type": ["integer", "string", "boolean", "null"]})",
+       {R"([1,"a",true,null,2,"1"])", R"([ "a", 1, false ])"}},
+  });
+}
+
+// Arrays of such arrays must differ, too.
+TEST(CapturedMasks, InsideOneAnother) {
+  const std::string inner = R"({"type": "array", "uniqueItems": true, "items": )";
+  CheckAll({
+      {inner + R"({"type": "string", "maxLength": 249}})", {R"([["a","b"],["b"],["a","ab"],["a"]])"}},
+      {inner + R"({"type": "integer"}})", {"[[1,2],[1],[2,1],[12]]"}},
+  });
+}
+
+}  // namespace
+}  // namespace grammask::internal
