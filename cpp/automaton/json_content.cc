@@ -221,8 +221,8 @@ bool TermStore::IsContentBefore(TermId id, TermId rest) {
 }
 
 // Any number of any characters of a JSON string is no condition on what consists of such, nor are
-// bounds on how many there are that it keeps anyhow. Conditions on how many there are of them become
-// one: `X* & !X{0,254}` is `X{255,}`. False where they leave nothing.
+// bounds on how many there are that it keeps anyhow. Conditions on how many there are of them
+// become one: `X* & !X{0,254}` is `X{255,}`. False where they leave nothing.
 bool TermStore::MergeAnyContent(TermList* parts) {
   if (!KnowsAnyContent(*parts)) return true;
   auto counts = [&](TermId id) {

@@ -172,8 +172,7 @@ TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int levels,
 std::optional<TermStore::Loosened> TermStore::LoosenAll(TermId id, int64_t least) {
   std::lock_guard lock(mutex_);
   Loosened loosened{id, kUnbounded, true};
-  loosened.state =
-      WithoutBounds(id, least, false, kMaxLoopDepth, &loosened.bound, &loosened.plain);
+  loosened.state = WithoutBounds(id, least, false, kMaxLoopDepth, &loosened.bound, &loosened.plain);
   if (loosened.state == id) return std::nullopt;
   return loosened;
 }
@@ -447,9 +446,9 @@ std::optional<TermStore::Searched> TermStore::FindSearched(TermId id, uint32_t f
   return found;
 }
 
-// As many bytes of any text of `id` leave so much of it that a loop without end is still to come, or
-// is gone on with. `last`: nothing follows. Nothing where there is no such loop; UINT64_MAX where
-// it is never left. `round`: raised to the bytes of a round of such loops.
+// As many bytes of any text of `id` leave so much of it that a loop without end is still to come,
+// or is gone on with. `last`: nothing follows. Nothing where there is no such loop; UINT64_MAX
+// where it is never left. `round`: raised to the bytes of a round of such loops.
 std::optional<uint64_t> TermStore::EndlessFor(TermId id, bool last, int depth, uint64_t* round) {
   if (depth > kMaxLoopDepth) return std::nullopt;
   const Term* t = &terms_[id.value];

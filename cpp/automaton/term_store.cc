@@ -705,7 +705,8 @@ bool TermStore::IsFewTexts(TermId id) const {
     return kind == TermKind::kBytes || kind == TermKind::kJsonText || kind == TermKind::kEmpty;
   };
   auto is_sequence = [&](TermId part) {
-    for (; terms_[part.value].kind == TermKind::kSequence; part = terms_[part.value].children()[1]) {
+    for (; terms_[part.value].kind == TermKind::kSequence;
+         part = terms_[part.value].children()[1]) {
       if (!is_text(terms_[part.value].children()[0])) return false;
     }
     return is_text(part) || terms_[part.value].kind == TermKind::kWords;

@@ -236,8 +236,8 @@ class TermStore {
     const TermId body = procs_[proc.value].body;
     return body == Nothing() ? MakeBody(proc) : body;
   }
-  // Whether a state is plainly left with more values than can be written, whichever few are excluded
-  // besides: infinitely many, or those of `rounds` rounds of two characters. Lock.
+  // Whether a state is plainly left with more values than can be written, whichever few are
+  // excluded besides: infinitely many, or those of `rounds` rounds of two characters. Lock.
   static constexpr int64_t kManyRounds = 64;
   bool Endless(TermId id, int64_t rounds = kManyRounds);
   // Where a finished call leads, `to`, once the text of the call is known; the others likewise: see

@@ -307,10 +307,9 @@ std::unique_ptr<CountedTokens> CountedTokens::Create(const Vocab& vocab, SetTabl
       }
     }
   }
-  return std::unique_ptr<CountedTokens>(
-      new CountedTokens(words, std::move(inside), std::move(numbers), ByNumber(taken.left),
-                        std::move(taken.escapes), any_number, taken.any_number, most, taken.reach,
-                        taken.completion));
+  return std::unique_ptr<CountedTokens>(new CountedTokens(
+      words, std::move(inside), std::move(numbers), ByNumber(taken.left), std::move(taken.escapes),
+      any_number, taken.any_number, most, taken.reach, taken.completion));
 }
 
 std::optional<bool> CountedTokens::FindOver(const Vocab& vocab, SetTable* sets, TermId loose,

@@ -152,8 +152,7 @@ void MaskCache::WalkCaptured(const Level1& level1, SetId set, RetId ret, const P
   const SetId returned = sets_.Returned(set, ret);
   if (returned == SetTable::Dead()) return;
   std::vector<TokenId> unsure;
-  const bool all =
-      (capturing != nullptr && !capturing->endless) || sets_.Body(returned).captures;
+  const bool all = (capturing != nullptr && !capturing->endless) || sets_.Body(returned).captures;
   const int64_t rounds = TermStore::kManyRounds + vocab_->max_token_bytes();
   // Whether items of a set are inside a value, and whether these, or values that may begin, leave
   // as much open as that.
@@ -175,10 +174,9 @@ void MaskCache::WalkCaptured(const Level1& level1, SetId set, RetId ret, const P
     };
     std::lock_guard lock(terms_.mutex());
     it->second.value = std::ranges::any_of(kernel, captured);
-    it->second.open =
-        std::ranges::any_of(it->second.value ? kernel : all_items, [&](const Item& item) {
-          return captured(item) && terms_.Endless(item.term, rounds);
-        });
+    it->second.open = std::ranges::any_of(
+        it->second.value ? kernel : all_items,
+        [&](const Item& item) { return captured(item) && terms_.Endless(item.term, rounds); });
     return it->second;
   };
   // The nodes up to which the next value may begin, has begun, has ended.

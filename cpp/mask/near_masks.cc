@@ -27,8 +27,8 @@ constexpr int64_t kNear = 16;          // a bound that many tokens come near
 constexpr uint64_t kLeastSame = 8;     // bytes below which most tokens are not
 constexpr uint32_t kWorthALook = 16;   // nodes below one
 constexpr size_t kWideRound = 16;      // bytes that a round begins with
-constexpr int64_t kInStep = 160;        // a bound on loops that may count in step
-constexpr size_t kMostBounds = 4;       // of different width, and alternatives of a choice
+constexpr int64_t kInStep = 160;       // a bound on loops that may count in step
+constexpr size_t kMostBounds = 4;      // of different width, and alternatives of a choice
 constexpr size_t kMostLooked = 16384;  // nodes at which tokens of a least length are looked for
 constexpr size_t kMostRefused = 8192;  // tokens near a bound over which a mask is made by itself
 constexpr size_t kMostCounted = size_t{4} << 20;  // bytes of counted tokens that are kept
@@ -352,9 +352,9 @@ const Level1* MaskCache::FromCount(const TermStore::Counted& counted) {
   }
   // So many more rounds can be put in where nothing stands beside the loop.
   const Term& loose = terms_.term(counted.loose);
-  const bool alone =
-      loose.kind == TermKind::kRepeat || (loose.kind == TermKind::kSequence &&
-                                          terms_.term(loose.children()[0]).kind == TermKind::kRepeat);
+  const bool alone = loose.kind == TermKind::kRepeat ||
+                     (loose.kind == TermKind::kSequence &&
+                      terms_.term(loose.children()[0]).kind == TermKind::kRepeat);
   if (counted.least == 0 || (alone && counted.least < kInStep)) {
     const auto more = static_cast<uint64_t>(counted.least) * terms_.term(counted.x).min_length;
     result.reach = tokens->reach() + more;

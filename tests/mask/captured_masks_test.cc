@@ -11,14 +11,21 @@ namespace grammask::internal {
 namespace {
 
 std::vector<std::string> Tokens() {
-  return ManyTokens(
-      {"\",",       "\", ",      "\",\n  ", "\",\"",      "\", \"",       "a\",\"",   "\",\"a",
-       "\", \"ab",  "\",\"a\"",  "\",\"a\",", "\",\"ab\",\"", "\",\"a\",\"b", "\",\"b\"]", "\"]",
-       "\"],",      "\"],[",     "\"],[\"", "\"],[\"a",   "\"],[\"a\"]",  "],[\"b",   "\", \"\\u0061\"",
-       "1,",        "1, ",       "1,1",     "1,2,",       "12,1",         "2,12,1",   ",1,2",
-       "1],[1",     "1],[2]",    "ab\"",    "aab",        "bbbbbbbbbbbb", "true,",    "true,true",
-       "true,false", "null,true", "e,nul",  "\",null",    "\",1,\"a\""},
-      23, "ab12,\"[] ", 700, 6);
+  return ManyTokens({"\",",         "\", ",         "\",\n  ",
+                     "\",\"",       "\", \"",       "a\",\"",
+                     "\",\"a",      "\", \"ab",     "\",\"a\"",
+                     "\",\"a\",",   "\",\"ab\",\"", "\",\"a\",\"b",
+                     "\",\"b\"]",   "\"]",          "\"],",
+                     "\"],[",       "\"],[\"",      "\"],[\"a",
+                     "\"],[\"a\"]", "],[\"b",       "\", \"\\u0061\"",
+                     "1,",          "1, ",          "1,1",
+                     "1,2,",        "12,1",         "2,12,1",
+                     ",1,2",        "1],[1",        "1],[2]",
+                     "ab\"",        "aab",          "bbbbbbbbbbbb",
+                     "true,",       "true,true",    "true,false",
+                     "null,true",   "e,nul",        "\",null",
+                     "\",1,\"a\""},
+                    23, "ab12,\"[] ", 700, 6);
 }
 
 struct Case {
@@ -30,7 +37,8 @@ void CheckAll(const std::vector<Case>& cases) {
   const auto vocab = MakeVocab(Tokens());
   for (const Case& c : cases) {
     MaskWorld w(vocab);
-    const std::string schema = R"({"type": "array", "uniqueItems": true, "items": )" + c.items + "}";
+    const std::string schema =
+        R"({"type": "array", "uniqueItems": true, "items": )" + c.items + "}";
     const StatusOr<Grammar> grammar = GrammarFromJsonSchema(schema);
     ASSERT_TRUE(grammar.ok()) << grammar.status().message();
     const SetId start = w.Start(*grammar);
@@ -42,8 +50,8 @@ void CheckAll(const std::vector<Case>& cases) {
 }
 
 TEST(CapturedMasks, MoreValuesThanCanBeWritten) {
-  const std::vector<std::string> texts = {R"(["a","ab","b","aab"])", R"(["b", "a", "bbbbbbbbbbbb"])",
-                                          R"(["ab","\u0061"])"};
+  const std::vector<std::string> texts = {R"(["a","ab","b","aab"])",
+                                          R"(["b", "a", "bbbbbbbbbbbb"])", R"(["ab","\u0061"])"};
   CheckAll({
       {R"({"type": "string"})", texts},
       {R"({"type": "string", "maxLength": 249})", texts},
@@ -81,7 +89,8 @@ TEST(CapturedMasks, NumbersAndMore) {
 TEST(CapturedMasks, InsideOneAnother) {
   const std::string inner = R"({"type": "array", "uniqueItems": true, "items": )";
   CheckAll({
-      {inner + R"({"type": "string", "maxLength": 249}})", {R"([["a","b"],["b"],["a","ab"],["a"]])"}},
+      {inner + R"({"type": "string", "maxLength": 249}})",
+       {R"([["a","b"],["b"],["a","ab"],["a"]])"}},
       {inner + R"({"type": "integer"}})", {"[[1,2],[1],[2,1],[12]]"}},
   });
 }

@@ -13,14 +13,46 @@ namespace {
 
 // Pieces of names and of what stands between them, long ones, too, and ends of strings.
 std::vector<std::string> Tokens() {
-  std::vector<std::string> tokens =
-      ManyTokens({"arn:", "arn:aws", ":service:", "-service:", ":service:a", ":key/", "key/", ":mpa:a/", "/a/b",
-                  "\"", "\",", "a\"", "-\"", "12\"", "\xC3\xA9", "a\xC3", "\xC3", "\\u0061",
-                  "\\u003a", "\\u00", "\\u", "---", "a-a-a-", "abcdefghij", "abcdefghijabcdefghij",
-                  "abcdefghi", "1-", "12-", "123-", "-abcdefghij", ":service:a:123456789012",
-                  "aaaa:service:a", "aaaaaaaaaaaaaaaa:service:aaaa:123456789012",
-                  "a:service:a:123456789012\"", "abcdefghij-12\"", "abcdefghij-12\",", ":service:aaaa:123456789012\",", "sg-", "sg-abcd"},
-                 17, "abcdefghij0123456789-:/. ", 1500, 9);
+  std::vector<std::string> tokens = ManyTokens({"arn:",
+                                                "arn:aws",
+                                                ":service:",
+                                                "-service:",
+                                                ":service:a",
+                                                ":key/",
+                                                "key/",
+                                                ":mpa:a/",
+                                                "/a/b",
+                                                "\"",
+                                                "\",",
+                                                "a\"",
+                                                "-\"",
+                                                "12\"",
+                                                "\xC3\xA9",
+                                                "a\xC3",
+                                                "\xC3",
+                                                "\\u0061",
+                                                "\\u003a",
+                                                "\\u00",
+                                                "\\u",
+                                                "---",
+                                                "a-a-a-",
+                                                "abcdefghij",
+                                                "abcdefghijabcdefghij",
+                                                "abcdefghi",
+                                                "1-",
+                                                "12-",
+                                                "123-",
+                                                "-abcdefghij",
+                                                ":service:a:123456789012",
+                                                "aaaa:service:a",
+                                                "aaaaaaaaaaaaaaaa:service:aaaa:123456789012",
+                                                "a:service:a:123456789012\"",
+                                                "abcdefghij-12\"",
+                                                "abcdefghij-12\",",
+                                                ":service:aaaa:123456789012\",",
+                                                "sg-",
+                                                "sg-abcd"},
+                                               17, "abcdefghij0123456789-:/. ", 1500, 9);
   for (const char c : {'a', '0', '-', ':'}) {
     for (const size_t n : {12, 20, 33, 40, 64, 65, 90}) tokens.push_back(std::string(n, c));
   }
@@ -63,7 +95,8 @@ TEST(NearBounds, LeastBesideALoop) {
   const std::string arn = R"("pattern": "^arn:[^:]{1,30}:service:[a-z0-9-]+:[0-9]{12}$")";
   CheckAll({
       {"{" + arn + R"(, "minLength": 42, "maxLength": 1000})",
-       {"arn:aws-abcd:service:abcdefgh:123456789012", "arn:a:service:abcdefghijabcdefghij:000000000000",
+       {"arn:aws-abcd:service:abcdefgh:123456789012",
+        "arn:a:service:abcdefghijabcdefghij:000000000000",
         "arn:\\u0061a:service:a-aaaaaaaaaaaaaaaaa:123456789012"}},
       {"{" + arn + R"(, "minLength": 32})", {"arn:aws:service:abc:123456789012"}},
       {R"({"pattern": "^[a-z]{3}[^-]*-[0-9]{10}$", "minLength": 25, "maxLength": 30})",
