@@ -262,17 +262,20 @@ bool TermStore::MergeAnyContent(TermList* parts) {
   bool said = false;
   for (TermId id : *parts) {
     const Term& t = terms_[id.value];
-    if (hole != Nothing() || t.kind == TermKind::kNot || !IsJsonContent(id)) continue;
-    said = true;
-    if (least == 0 && most == kUnbounded) break;
-    if (least == 1 && !t.nullable) least = 0;
-    const JsonPlaces::Counts& counts = CharacterCounts(id);
-    if (counts.least[kBetween] >= least) least = 0;
-    if (counts.most[kBetween] < JsonPlaces::kMany && counts.most[kBetween] <= most) {
-      most = kUnbounded;
+    if (t.kind == TermKind::kNot || !IsJsonContent(id)) continue;
+    auto is_said = [&] {
+      return most == kUnbounded && (least == 0 || (least == 1 && !t.nullable));
+    };
+    if (!is_said() && hole == Nothing()) {
+      const JsonPlaces::Counts& counts = CharacterCounts(id);
+      if (counts.least[kBetween] >= least) least = 0;
+      if (counts.most[kBetween] < JsonPlaces::kMany && counts.most[kBetween] <= most) {
+        most = kUnbounded;
+      }
     }
+    said = is_said();
+    if (said) break;
   }
-  said &= least == 0 && most == kUnbounded;
   const Term& b = terms_[before.value];
   const Term& h = terms_[hole.value];
   if (hole != Nothing() && h.a > least && h.b < most) {

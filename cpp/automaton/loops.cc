@@ -1,9 +1,10 @@
 // States to what matters of their loops and counts for masks.
 //
-// Three questions let many states share one mask. FarTerm: which bounds can no token reach? In
+// Four questions let many states share one mask. FarTerm: which bounds can no token reach? In
 // `[a-z]{5,4000}"` after three letters and after thirty, none. Loosen: what is a bounded loop
 // without its bound, beside a pattern? The mask stage then measures whether the bound can matter,
 // and where it does, what each token needs of it (FindCount, WithoutCount).
+// FindLeast: for how many bytes is a bound from below sure to be reached still?
 // FindLoop: which characters leave everything possible? In `X*"abc"X*` any X does, whatever part of
 // "abc" has been read, so all tokens of X's are taken at once.
 //

@@ -4,12 +4,14 @@
 // both. So where the state without bounds has a mask, that is the mask where no token comes near a
 // bound; where few do, only those are walked, in both states at once, and what the narrower refuses
 // is taken out. Where many do, as with ten characters left of a `maxLength`, what each token needs
-// of the count is found once for all bounds (counted.h). Excluded texts are dealt with likewise:
-// the two states differ only where a token agrees with an excluded text. So is a loop that must
-// have one round: it differs from that of any number in what ends the loop before the first.
+// of the count is found once for all bounds (counted.h). Of several bounds the widest is left out
+// first, and a bound from below where no token comes to an end that is too short. Excluded texts
+// are dealt with likewise: the two states differ only where a token agrees with an excluded text.
+// So is a loop that must have one round: it differs from that of any number in what ends the loop
+// before the first.
 //
 // Cost: 10 to 50 us where few tokens are near, once some milliseconds where many are. Tests:
-// tests/mask/counted_test.cc, mask_test.cc.
+// tests/mask/counted_test.cc, near_bounds_test.cc, mask_test.cc.
 #include <absl/container/inlined_vector.h>
 
 #include <algorithm>

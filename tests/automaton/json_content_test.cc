@@ -95,7 +95,8 @@ TEST_F(JsonContent, BoundsThatAreKept) {
   EXPECT_EQ(And({times(0, 2048), some}), some);
   EXPECT_EQ(And({times(2, 8), some}), And({times(0, 8), some}));
   EXPECT_EQ(And({times(4, 10), some}), And({times(4, kUnbounded), some}));
-  for (const auto& [a, b] : {std::pair{2, 8}, {4, 10}, {4, 8}, {4, kUnbounded}, {0, 8}}) {
+  for (const auto& [a, b] :
+       std::vector<std::pair<int64_t, int64_t>>{{2, 8}, {4, 10}, {4, 8}, {4, kUnbounded}, {0, 8}}) {
     const TermId both = And({times(a, b), some});
     EXPECT_NE(both, some);
     for (int64_t n = 0; n < 12; ++n) {
