@@ -354,9 +354,9 @@ const Level1* MaskCache::FromCount(const TermStore::Counted& counted) {
   }
   // So many more rounds can be put in where nothing stands beside the loop.
   const Term& loose = terms_.term(counted.loose);
-  const bool alone = loose.kind == TermKind::kRepeat ||
-                     (loose.kind == TermKind::kSequence &&
-                      terms_.term(loose.children()[0]).kind == TermKind::kRepeat);
+  const bool sequence = loose.kind == TermKind::kSequence;
+  const Term& head = sequence ? terms_.term(loose.children()[0]) : loose;
+  const bool alone = head.kind == TermKind::kRepeat;
   if (counted.least == 0 || (alone && counted.least < kInStep)) {
     const auto more = static_cast<uint64_t>(counted.least) * terms_.term(counted.x).min_length;
     result.reach = tokens->reach() + more;
@@ -439,16 +439,16 @@ const Level1* MaskCache::FromLeast(TermId state) {
       path.push_back({own, wide});
       ++i;
     }
-    return Narrowed(OfState(found->wider), refused, UINT64_MAX, UINT64_MAX);
-  }
-  const uint64_t fewest = terms_.term(found->wider_head).min_length;
-  Along own(&terms_, found->head), wide(&terms_, found->wider_head);
-  for (uint32_t i : alphabets.adding('"')) {
-    const TrieNode& node = nodes[i];
-    if (node.depth <= fewest) continue;
-    const std::string_view text = vocab_->bytes(tokens[node.tokens]).substr(0, node.depth - 1u);
-    if (!terms_.term(wide.Read(text)).nullable || terms_.term(own.Read(text)).nullable) continue;
-    refused.push_back({node.tokens, nodes[node.end].tokens});
+  } else {
+    const uint64_t fewest = terms_.term(found->wider_head).min_length;
+    Along own(&terms_, found->head), wide(&terms_, found->wider_head);
+    for (uint32_t i : alphabets.adding('"')) {
+      const TrieNode& node = nodes[i];
+      if (node.depth <= fewest) continue;
+      const std::string_view text = vocab_->bytes(tokens[node.tokens]).substr(0, node.depth - 1u);
+      if (!terms_.term(wide.Read(text)).nullable || terms_.term(own.Read(text)).nullable) continue;
+      refused.push_back({node.tokens, nodes[node.end].tokens});
+    }
   }
   return Narrowed(OfState(found->wider), refused, UINT64_MAX, UINT64_MAX);
 }
