@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Masks applied, and tokens chosen, on a GPU: against the bytes that must move, and against others.
 
-    python3 bench/cuda_bench.py [--columns 128256] [--dtype float32] [--out results.json]
+    python3 bench/cuda_bench.py [--columns 128256] [--dtype float32] [--part apply] [--out x.json]
 
 For each batch size and kind of mask: time of one call by CUDA events over many calls in a row, and
 replayed from a CUDA graph (without Python and the driver's launch); bytes that the call must touch
@@ -22,13 +22,14 @@ import time
 import grammask
 from grammask import _core, _cuda, _triton
 
-BATCHES = (1, 64, 256, 1024)
+BATCHES = (1, 16, 64, 256, 1024)
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--columns", type=int, default=128256)
     parser.add_argument("--dtype", default="float32", choices=["float32", "float16", "bfloat16"])
+    parser.add_argument("--part", default="both", choices=["apply", "choose", "both"])
     parser.add_argument("--out", help="also write the results as JSON")
     return parser.parse_args()
 
@@ -209,8 +210,10 @@ def main():
     )
     print(f"{args.columns} columns of {args.dtype}")
     results = {"device": torch.cuda.get_device_name(), "copy": bandwidth, "apply": [], "choose": []}
-    bench_apply(torch, args, bandwidth, results["apply"])
-    bench_choose(torch, args, results["choose"])
+    if args.part != "choose":
+        bench_apply(torch, args, bandwidth, results["apply"])
+    if args.part != "apply":
+        bench_choose(torch, args, results["choose"])
     if args.out:
         with open(args.out, "w") as file:
             json.dump(results, file, indent=1)

@@ -65,9 +65,23 @@ constexpr int kKinds = 7;  // each word its own in 5, each run of 32 words in 6
 
 class CudaApplyTest : public testing::TestWithParam<Format> {
  protected:
-  // One row, from every place within 16 bytes.
-  void CheckRow(int64_t columns, int64_t shift, int64_t vocab_offset, int kind, uint32_t threads,
-                int32_t blocks) {
+  // The kernel of that many words a chunk, on blocks of `threads` threads, as few as there must be
+  // for a row of `columns` columns and `spare` more. `plain`: the kernel for rows that are.
+  static std::string Run(const ApplyParams& p, bool copy, int words, int64_t columns,
+                         uint32_t threads, uint32_t spare, ThreadOrder order, uint32_t rows,
+                         bool plain = false) {
+    const int64_t lanes = 16 / LogitBytes(GetParam().format);
+    const auto chunks = static_cast<uint32_t>((columns + lanes - 1 + words * 32 - 1) / (words * 32));
+    const uint32_t warps = threads / 32, blocks = (chunks + warps - 1) / warps + spare;
+    return RunKernel(std::string("grammask_apply_") + (copy ? "copy_" : "") + GetParam().kernel +
+                         (plain                ? "_plain"
+                          : words == kFewWords ? "_few"
+                                               : ""),
+                     {blocks, threads, 1, order, rows}, &p);
+  }
+
+  // One row, from `shift` columns after a multiple of 16 bytes on.
+  void CheckRow(int64_t columns, int64_t shift, int64_t vocab_offset, int kind, uint32_t threads) {
     const Format& format = GetParam();
     const int64_t bytes = LogitBytes(format.format);
     const int64_t words = (vocab_offset + columns + 31) / 32;
@@ -87,16 +101,16 @@ class CudaApplyTest : public testing::TestWithParam<Format> {
     p.out = memory.data() + shift * bytes;
     p.out_stride = columns;
     p.out_columns = static_cast<int32_t>(columns);
-    p.blocks_per_row = blocks;
     std::copy_n(format.minus_infinity, 2, p.minus_infinity);
-    p.rows = {nullptr, 1, 1, RowsFrom::kAll, {}};
+    p.rows = {nullptr, 1, 1, 0, RowsFrom::kAll, {}};
     const ThreadOrder order = random_() % 2 == 0 ? ThreadOrder::kForward : ThreadOrder::kBackward;
+    const int chunk = random_() % 2 == 0 ? kFewWords : kManyWords;
+    const auto spare = static_cast<uint32_t>(random_() % 2);
     Bytes source = memory;
-    ASSERT_EQ(RunKernel(std::string("grammask_apply_") + format.kernel,
-                        {static_cast<uint32_t>(blocks), threads, 1, order}, &p),
-              "");
+    ASSERT_EQ(Run(p, false, chunk, columns, threads, spare, order, 1), "");
     ASSERT_TRUE(memory == want) << format.name << ", " << columns << " columns from " << shift
-                                << ", vocab_offset " << vocab_offset << ", kind " << kind;
+                                << ", vocab_offset " << vocab_offset << ", kind " << kind
+                                << ", chunks of " << chunk;
     // Out of place, into a row that may begin elsewhere in its 16 bytes and is wider by `extra`.
     const int64_t to = static_cast<int64_t>(random_() % 8);
     const int64_t extra = static_cast<int64_t>(random_() % 20);
@@ -107,12 +121,10 @@ class CudaApplyTest : public testing::TestWithParam<Format> {
     p.in.logits = source.data() + shift * bytes;
     p.out = out.data() + to * bytes;
     p.out_columns = static_cast<int32_t>(columns + extra);
-    ASSERT_EQ(RunKernel(std::string("grammask_apply_copy_") + format.kernel,
-                        {static_cast<uint32_t>(blocks), threads, 1, order}, &p),
-              "");
+    ASSERT_EQ(Run(p, true, chunk, columns + extra, threads, spare, order, 1), "");
     ASSERT_TRUE(out == out_want) << format.name << ", copy of " << columns << " + " << extra
                                  << " columns from " << shift << " to " << to << ", vocab_offset "
-                                 << vocab_offset << ", kind " << kind;
+                                 << vocab_offset << ", kind " << kind << ", chunks of " << chunk;
   }
 
   std::mt19937_64 random_{17};
@@ -123,8 +135,7 @@ TEST_P(CudaApplyTest, EveryWidthAndAlignment) {
     for (int64_t shift = 0; shift < 8; ++shift) {
       for (int kind = 0; kind < kKinds; ++kind) {
         const auto offset = random_() % 2 == 0 ? 0 : static_cast<int64_t>(random_() % 100);
-        ASSERT_NO_FATAL_FAILURE(
-            CheckRow(columns, shift, offset, kind, 32, 1 + static_cast<int32_t>(random_() % 2)));
+        ASSERT_NO_FATAL_FAILURE(CheckRow(columns, shift, offset, kind, 32));
       }
     }
   }
@@ -134,7 +145,7 @@ TEST_P(CudaApplyTest, EveryVocabOffset) {
   for (int64_t offset = 0; offset <= 70; ++offset) {
     for (const int64_t columns : {1, 31, 32, 33, 100}) {
       for (int64_t shift = 0; shift < 8; ++shift) {
-        ASSERT_NO_FATAL_FAILURE(CheckRow(columns, shift, offset, 5, 32, 1));
+        ASSERT_NO_FATAL_FAILURE(CheckRow(columns, shift, offset, 5, 32));
       }
     }
   }
@@ -143,19 +154,18 @@ TEST_P(CudaApplyTest, EveryVocabOffset) {
 TEST_P(CudaApplyTest, LargeRowsInSeveralBlocks) {
   for (const int64_t columns : {1023, 4096, 12811, 128256}) {
     for (int kind = 0; kind < kKinds; ++kind) {
-      ASSERT_NO_FATAL_FAILURE(CheckRow(columns, kind % 4, columns % 64, kind, kThreads, 1 + kind));
+      ASSERT_NO_FATAL_FAILURE(CheckRow(columns, kind % 4, columns % 64, kind, kThreads));
     }
   }
 }
 
-// Where slots and words begin together, the bits of a slot come from another thread of the warp.
-TEST_P(CudaApplyTest, RunsOfWholeWords) {
-  for (const int64_t columns : {1023, 1024, 1025, 2048, 5000, 33000}) {
-    for (const int64_t offset : {0, 32, 1024, 16, 8}) {
-      for (int kind = 0; kind < kKinds; ++kind) {
-        for (const int32_t blocks : {1, 2, 7}) {
-          ASSERT_NO_FATAL_FAILURE(CheckRow(columns, 0, offset, kind, 64, blocks));
-        }
+// Chunks that lie within the row, at whose words a word of the mask begins or none does.
+TEST_P(CudaApplyTest, ChunksAndWhatIsLeft) {
+  for (const int64_t columns : {255, 256, 257, 1023, 1024, 1025, 2048, 5000, 33000}) {
+    for (const int64_t offset : {0, 32, 1024, 16, 8, 1, 34}) {
+      for (const int64_t shift : {0, 1, 2, 3, 8}) {
+        const int kind = static_cast<int>(random_() % kKinds);
+        ASSERT_NO_FATAL_FAILURE(CheckRow(columns, shift, offset, kind, 64));
       }
     }
   }
@@ -176,22 +186,74 @@ TEST_P(CudaApplyTest, ListsOfRows) {
     p.out = memory.data();
     p.out_stride = stride;
     p.out_columns = columns;
-    p.blocks_per_row = 2;
     std::copy_n(format.minus_infinity, 2, p.minus_infinity);
     // Rows outside are skipped, whatever their number.
     std::vector<int32_t> narrow = chosen;
     narrow.insert(narrow.end(), {-1, 7, 2147483647, INT32_MIN});
     const std::vector<int64_t> wide(narrow.begin(), narrow.end());
-    p.rows = {nullptr, static_cast<int64_t>(narrow.size()), rows, from, {}};
+    p.rows = {nullptr, static_cast<int64_t>(narrow.size()), rows, 0, from, {}};
     std::copy(narrow.begin(), narrow.end(), p.rows.listed);
     p.rows.device = from == RowsFrom::kDevice32   ? static_cast<const void*>(narrow.data())
                     : from == RowsFrom::kDevice64 ? static_cast<const void*>(wide.data())
                                                   : nullptr;
-    ASSERT_EQ(RunKernel(std::string("grammask_apply_") + format.kernel,
-                        {static_cast<uint32_t>(2 * p.rows.items), 32}, &p),
+    ASSERT_EQ(Run(p, false, kFewWords, columns, 32, 1, ThreadOrder::kForward,
+                  static_cast<uint32_t>(p.rows.items)),
               "");
     ASSERT_TRUE(memory == want) << format.name << ", list " << static_cast<int>(from);
   }
+}
+
+TEST_P(CudaApplyTest, PlainRows) {
+  const Format& format = GetParam();
+  const int64_t bytes = LogitBytes(format.format), rows = 4;
+  for (const int64_t columns : {32, 64, 256, 288, 512, 4000}) {
+    for (const int64_t offset : {0, 32, 96}) {
+      for (int kind = 0; kind < kKinds; ++kind) {
+        const int64_t stride = columns + 16, words = (offset + columns) / 32 + 1;
+        const auto mask = MakeMask(kind, static_cast<size_t>(rows * words), &random_);
+        Bytes memory(static_cast<size_t>(rows * stride * bytes), &random_);
+        Bytes want = memory;
+        const std::vector<int32_t> chosen = {1, 2, 3};
+        ApplyMaskToRows(
+            {format.format, want.data(), stride, mask.data(), words, columns, offset}, chosen,
+            CpuIsa::kScalar);
+        ApplyParams p{};
+        p.in = {memory.data(), stride,
+                mask.data(),   words,
+                static_cast<int32_t>(offset), static_cast<int32_t>(columns)};
+        p.out = memory.data();
+        p.out_stride = stride;
+        p.out_columns = static_cast<int32_t>(columns);
+        std::copy_n(format.minus_infinity, 2, p.minus_infinity);
+        p.rows = {nullptr, 3, rows, 1, RowsFrom::kAll, {}};
+        ASSERT_EQ(Run(p, false, kFewWords, columns, 64, 1, ThreadOrder::kBackward, 3, true), "");
+        ASSERT_TRUE(memory == want) << format.name << ", " << columns << " columns, vocab_offset "
+                                    << offset << ", kind " << kind;
+      }
+    }
+  }
+}
+
+// A launch of rows that are not the first.
+TEST_P(CudaApplyTest, RowsFromOneOn) {
+  const Format& format = GetParam();
+  const int64_t bytes = LogitBytes(format.format), rows = 6, columns = 300, stride = 301,
+                words = 10;
+  const auto mask = MakeMask(5, static_cast<size_t>(rows * words), &random_);
+  Bytes memory(static_cast<size_t>(rows * stride * bytes), &random_);
+  Bytes want = memory;
+  const std::vector<int32_t> chosen = {2, 3, 4};
+  ApplyMaskToRows({format.format, want.data(), stride, mask.data(), words, columns}, chosen,
+                  CpuIsa::kScalar);
+  ApplyParams p{};
+  p.in = {memory.data(), stride, mask.data(), words, 0, columns};
+  p.out = memory.data();
+  p.out_stride = stride;
+  p.out_columns = columns;
+  std::copy_n(format.minus_infinity, 2, p.minus_infinity);
+  p.rows = {nullptr, 3, rows, 2, RowsFrom::kAll, {}};
+  ASSERT_EQ(Run(p, false, kManyWords, columns, kThreads, 0, ThreadOrder::kForward, 3), "");
+  ASSERT_TRUE(memory == want) << format.name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, CudaApplyTest, testing::ValuesIn(kFormats),

@@ -133,7 +133,7 @@ class CudaChooseTest : public testing::TestWithParam<const char*> {
     p.in = View(row, mask, offset);
     p.tokens = &token;
     p.values = value;
-    p.rows = {nullptr, 1, 1, RowsFrom::kAll, {}};
+    p.rows = {nullptr, 1, 1, 0, RowsFrom::kAll, {}};
     EXPECT_EQ(RunKernel("grammask_argmax_" + row.format, shape, &p), "");
     return token;
   }
@@ -257,7 +257,7 @@ int64_t Sample(const Row& row, const std::vector<int32_t>& mask, const Settings&
   p.top_k.same = s.top_k;
   p.top_p.same = s.top_p;
   p.min_p.same = s.min_p;
-  p.rows = {nullptr, 1, 1, RowsFrom::kAll, {}};
+  p.rows = {nullptr, 1, 1, 0, RowsFrom::kAll, {}};
   EXPECT_EQ(RunKernel("grammask_sample_" + row.format, shape, &p), "");
   return token;
 }
@@ -371,7 +371,7 @@ TEST(CudaDrawTest, DrawsByWeight) {
   p.offset.device = offsets.data();
   p.temperature.same = 0.8f;
   p.top_p.same = 1;
-  p.rows = {rows.data(), static_cast<int64_t>(draws), 1, RowsFrom::kDevice32, {}};
+  p.rows = {rows.data(), static_cast<int64_t>(draws), 1, 0, RowsFrom::kDevice32, {}};
   ASSERT_EQ(RunKernel("grammask_sample_f32", {static_cast<uint32_t>(draws), 64, 1}, &p), "");
   Settings s;
   s.temperature = 0.8f;
@@ -398,7 +398,7 @@ TEST_P(CudaChooseTest, RowsOutsideGiveNoToken) {
   a.in = View(row, mask, 0);
   a.tokens = tokens.data();
   a.values = values.data();
-  a.rows = {rows.data(), 4, 1, RowsFrom::kDevice64, {}};
+  a.rows = {rows.data(), 4, 1, 0, RowsFrom::kDevice64, {}};
   ASSERT_EQ(RunKernel(std::string("grammask_argmax_") + GetParam(), {8, 64, 2}, &a), "");
   EXPECT_EQ(tokens, want);
   EXPECT_EQ(values, (std::vector<float>{-INFINITY, 3, -INFINITY, -INFINITY}));
@@ -450,7 +450,7 @@ TEST(SharedSumTest, CarriesInAnyOrder) {
 }
 
 TEST(SimtEmulatorTest, FindsBarriersThatNotAllThreadsComeTo) {
-  const std::string error = RunLaunch({1, 64, 1}, 16, true, [](void*) {
+  const std::string error = RunLaunch({1, 64, 1}, 16, [](void*) {
     if (ThreadIndex() != 3) BlockBarrier();
   });
   EXPECT_NE(error.find("63 of 64 threads wait"), std::string::npos) << error;

@@ -36,7 +36,7 @@ static_assert(CU_STREAM_CAPTURE_MODE_RELAXED == 2);
 #endif
 
 struct SeenLaunch {
-  uint32_t blocks, threads, team;
+  uint32_t blocks, threads, team, rows;
   int32_t device;
   uint64_t stream;
   char name[64];
@@ -52,6 +52,7 @@ struct Fake {
     };
     find(&set, "fake_cuda_set");
     find(&fail_next, "fake_cuda_fail_next");
+    find(&skip, "fake_cuda_skip");
     find(&module_loads, "fake_cuda_module_loads");
     find(&launches, "fake_cuda_launches");
     find(&launch, "fake_cuda_launch");
@@ -64,6 +65,7 @@ struct Fake {
   }
   void (*set)(int devices, int processors, int clusters);
   void (*fail_next)(int error);
+  void (*skip)(int count);
   int (*module_loads)();
   int (*launches)();
   int (*launch)(int index, SeenLaunch* out);
@@ -96,10 +98,51 @@ TEST_F(CudaLaunchTest, AppliesAllRows) {
     EXPECT_EQ(logits_[static_cast<size_t>(i)], column % 2 == 0 ? 1.0f : -INFINITY);
   }
   const SeenLaunch seen = fake_.Last();
-  EXPECT_STREQ(seen.name, "grammask_apply_32");
+  EXPECT_STREQ(seen.name, "grammask_apply_32_few");
+  EXPECT_EQ(seen.rows, 5u);
   EXPECT_EQ(seen.device, 1);
   EXPECT_EQ(seen.threads, static_cast<uint32_t>(kThreads));
   EXPECT_EQ(fake_.context_depth(), 0);
+}
+
+TEST_F(CudaLaunchTest, RowsWithNothingToFindOutHaveTheirKernel) {
+  alignas(16) float logits[4 * 68];
+  std::fill(std::begin(logits), std::end(logits), 1.0f);
+  const auto kernel = [&](int64_t stride, int64_t columns, int64_t offset, int begin, int64_t rows) {
+    DeviceLogits in = {LogitFormat::kFloat32, logits + begin, rows,  columns, stride,
+                       mask_.data(),          rows,           kWords, kWords};
+    in.vocab_offset = offset;
+    EXPECT_TRUE(LaunchApply(in, {}, nullptr, 0, {0, 0}).ok());
+    return std::string(fake_.Last().name);
+  };
+  EXPECT_EQ(kernel(68, 64, 0, 0, 4), "grammask_apply_32_plain");
+  EXPECT_EQ(kernel(68, 64, 32, 4, 3), "grammask_apply_32_plain");
+  EXPECT_EQ(kernel(65, 64, 0, 0, 1), "grammask_apply_32_plain");  // its stride does not matter
+  EXPECT_EQ(kernel(65, 64, 0, 0, 4), "grammask_apply_32_few");
+  EXPECT_EQ(kernel(68, 64, 0, 1, 3), "grammask_apply_32_few");
+  EXPECT_EQ(kernel(68, 60, 0, 0, 4), "grammask_apply_32_few");
+  EXPECT_EQ(kernel(68, 64, 31, 0, 4), "grammask_apply_32_few");
+}
+
+TEST_F(CudaLaunchTest, MoreRowsThanAGridHasTakeSeveralLaunches) {
+  const int64_t rows = 65535 + 3;
+  std::vector<float> logits(static_cast<size_t>(rows), 1.0f);
+  std::vector<int32_t> mask(static_cast<size_t>(rows));
+  for (size_t i = 0; i < mask.size(); ++i) mask[i] = i % 3 == 0 ? 0 : 1;
+  const int before = fake_.launches();
+  fake_.skip(1);  // threads by the million
+  const DeviceLogits in = {LogitFormat::kFloat32, logits.data(), rows, 1, 1, mask.data(), rows,
+                           1, 1};
+  const Status status = LaunchApply(in, {}, nullptr, 0, {0, 0});
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(fake_.launches() - before, 2);
+  SeenLaunch first{};
+  fake_.launch(-2, &first);
+  EXPECT_EQ(first.rows, 65535u);
+  EXPECT_EQ(fake_.Last().rows, 3u);
+  for (size_t i = 0; i < logits.size(); ++i) {
+    ASSERT_EQ(logits[i], i >= 65535 && i % 3 == 0 ? -INFINITY : 1.0f) << i;
+  }
 }
 
 TEST_F(CudaLaunchTest, LongListsOfRowsTakeSeveralLaunches) {
@@ -234,10 +277,19 @@ TEST_F(CudaLaunchTest, KernelsAreLoadedOncePerDevice) {
 
 TEST(CudaPlanTest, SpreadsAFewRowsAndKeepsManyInPieces) {
   const int64_t slots = MostSlots(128256, 4);
-  EXPECT_EQ(ApplyBlocksPerRow(1, slots, 132), (slots + 255) / 256);
-  EXPECT_EQ(ApplyBlocksPerRow(64, slots, 132), 17);
-  EXPECT_EQ(ApplyBlocksPerRow(1024, slots, 132), 8);
-  EXPECT_EQ(ApplyBlocksPerRow(1, 1, 132), 1);
+  auto apply = [](int64_t rows, int64_t columns, int bytes) {
+    const ApplyPlan plan = PlanApply(rows, columns, bytes, 132);
+    return std::pair(plan.words, plan.blocks);
+  };
+  EXPECT_EQ(apply(1, 128256, 4), std::pair(kFewWords, int64_t{63}));
+  EXPECT_EQ(apply(12, 128256, 4), std::pair(kFewWords, int64_t{63}));
+  EXPECT_EQ(apply(13, 128256, 4), std::pair(kManyWords, int64_t{16}));
+  EXPECT_EQ(apply(6, 128256, 2), std::pair(kFewWords, int64_t{63}));
+  EXPECT_EQ(apply(7, 128256, 2), std::pair(kManyWords, int64_t{16}));
+  EXPECT_EQ(apply(1, 1, 4), std::pair(kFewWords, int64_t{1}));
+  // One column less fills the chunks of one block; a row may begin within a slot.
+  EXPECT_EQ(apply(1, 2048, 4), std::pair(kFewWords, int64_t{2}));
+  EXPECT_EQ(apply(1, 2045, 4), std::pair(kFewWords, int64_t{1}));
   EXPECT_EQ(TeamBlocksPerRow(1, slots, 132, true), 8);
   EXPECT_EQ(TeamBlocksPerRow(33, slots, 132, true), 8);
   EXPECT_EQ(TeamBlocksPerRow(64, slots, 132, true), 4);

@@ -1,24 +1,25 @@
-// The kernel that applies masks: blocks_per_row blocks of kThreads threads for each row.
+// The kernel that applies masks: one row for each row of the grid, a chunk of it for each warp.
 //
-// Every thread takes slots of 16 bytes, neighbouring threads neighbouring slots. In place, where
-// slots and words of the mask begin together and rows are many, a warp takes 1,024 columns at a
-// time: each thread reads one word of their mask, all learn at once whether everything there is
-// allowed or refused, and the bits of a slot come from the thread that has them. Elsewhere (few
-// rows, odd alignment, ends of rows) each thread reads the bits of its slots itself, four slots at
-// a time. In place a slot that the mask allows whole is not touched, one that it refuses whole is
-// only written, and the others are read, changed and written. A row that allows everything costs
-// its mask. Out of place refused slots are written without being read. There is no barrier and no
-// shared memory. Cost: memory-bound. Bytes of a row of V float32: V/8 of mask, and 16 written for
-// each refused slot, 32 for each mixed one. Tested by tests/kernels/cuda_apply_test.cc on the host
-// against the CPU kernel.
+// A chunk is the columns of kWords words of the mask, as slots of 16 bytes, neighbouring threads
+// neighbouring slots. Each thread reads the bits of 32 columns, all learn at once whether the chunk
+// is allowed whole, and the bits of a slot come from the thread that has them. In place a slot that
+// the mask allows whole is not touched, one that it refuses whole is only written, and the others
+// are read, changed and written, up to four at a time; a row that allows everything costs its mask.
+// Out of place every slot is written and those that are refused whole are not read. Columns before
+// the row's first and after its last whole slot are done one by one, by the first warp.
+// A warp has one chunk and no loop over more: many short warps hide what each waits for. What a
+// thread does before it reads the mask is most of what a short launch costs, so that a launch of
+// few rows for which there is nothing to find out has a kernel of its own (measured,
+// docs/performance.md). There is no barrier and no shared memory.
+// Cost: memory-bound. Bytes of a row of V float32: V/8 of mask, and 16 written for each refused
+// slot, 32 for each mixed one. Tested by tests/kernels/cuda_apply_test.cc on the host against the
+// CPU kernel.
 #ifndef GRAMMASK_KERNELS_CUDA_APPLY_BODY_H_
 #define GRAMMASK_KERNELS_CUDA_APPLY_BODY_H_
 
 #include "kernels/cuda/row.h"
 
 namespace grammask::internal::cuda {
-
-inline constexpr int kSlotsAtOnce = 4;
 
 // All bits of the lanes `refused`, in the words of a slot.
 template <int kBytes>
@@ -43,137 +44,106 @@ GM_DEVICE Vector Overwrite(const Vector& vector, uint32_t refused, const uint32_
   return result;
 }
 
-template <int kBytes>
-GM_DEVICE void StoreSlot(void* row, const Slots<kBytes>& slots, int32_t slot, const Vector& vector,
-                         uint32_t lanes) {
-  auto* logits = static_cast<Stored<kBytes>*>(row);
-  const int32_t first = slots.FirstColumn(slot);
-  if (slots.IsWhole(slot)) {
-    Store16(logits + first, vector.words[0], vector.words[1], vector.words[2], vector.words[3]);
-    return;
-  }
-  for (int lane = 0; lane < slots.kLanes; ++lane) {
-    if (((lanes >> lane) & 1) != 0) logits[first + lane] = LaneOf<kBytes>(vector, lane);
+// Which of the 32 columns at the places [place, place + 32) the mask refuses; those at places
+// outside [begin, end) count as not refused. Column c is at place c + shift, its bit in the mask at
+// its place + `bit`, so that slots and these words begin together wherever the row begins.
+GM_DEVICE uint32_t RefusedAt(const int32_t* mask, int32_t place, int32_t bit, int32_t begin,
+                             int32_t end) {
+  const int32_t low = place < begin ? begin : place;
+  const int32_t high = place + 32 > end ? end : place + 32;
+  if (low >= high) return 0;
+  if (high - low == 32) return ~device::WholeMaskBits<32>(mask, place + bit);
+  const uint32_t own = (0xFFFFFFFFu >> (32 - (high - low))) << (low - place);
+  return own & ~device::MaskBits<32>(mask, place + bit, low + bit, high + bit);
+}
+
+// One column of a row that is in no whole slot.
+template <int kBytes, bool kCopy>
+GM_DEVICE void ApplyToColumn(const ApplyParams& p, const void* from, void* row, const int32_t* mask,
+                             int32_t column) {
+  auto* logit = static_cast<Stored<kBytes>*>(row) + column;
+  if (column < p.in.columns && !device::IsAllowed(mask, p.in.vocab_offset + column)) {
+    *logit = LaneOf<kBytes>({{p.minus_infinity[0], p.minus_infinity[1], 0, 0}}, 0);
+  } else if (kCopy) {
+    *logit = static_cast<const Stored<kBytes>*>(from)[column];
   }
 }
 
-// In place, to kSlotsAtOnce slots from `base` on, `step` apart: the lanes refused[i] of the i-th.
-template <int kBytes>
-GM_DEVICE void Refuse(const ApplyParams& p, void* row, const Slots<kBytes>& slots, int32_t base,
-                      int32_t step, const uint32_t (&refused)[kSlotsAtOnce]) {
-  Vector vectors[kSlotsAtOnce];
-  for (int i = 0; i < kSlotsAtOnce; ++i) {
-    const int32_t slot = base + step * i;
-    vectors[i] = {{0, 0, 0, 0}};
-    if (refused[i] != 0 && refused[i] != slots.kAllLanes && slots.IsWhole(slot)) {
-      vectors[i] = LoadSlot<kBytes>(row, slots, slot);
-    }
-  }
-  for (int i = 0; i < kSlotsAtOnce; ++i) {
-    if (refused[i] == 0) continue;
-    StoreSlot<kBytes>(row, slots, base + step * i,
-                      Overwrite<kBytes>(vectors[i], refused[i], p.minus_infinity), refused[i]);
-  }
-}
+// kPlain: in place, to all rows, where each begins at a multiple of 16 bytes and at a word of its
+// mask and has as many columns as whole words have.
+enum class ApplyKind { kInPlace, kPlain, kCopy };
 
-// What one thread does to the slots [first, count) step `step` of one row, in place.
-template <int kBytes>
-GM_DEVICE void ApplyInPlace(const ApplyParams& p, void* row, const int32_t* mask, int32_t first,
-                            int32_t step) {
-  const Slots<kBytes> slots(row, p.in.columns);
-  for (int32_t base = first; base < slots.count; base += step * kSlotsAtOnce) {
-    uint32_t refused[kSlotsAtOnce];
-    for (int i = 0; i < kSlotsAtOnce; ++i) {
-      const int32_t slot = base + step * i;
-      refused[i] = 0;
-      if (slot < slots.count) {
-        refused[i] = slots.Own(slot) & ~slots.Allowed(slot, mask, p.in.vocab_offset);
-      }
-    }
-    Refuse<kBytes>(p, row, slots, base, step, refused);
-  }
-}
+// kWords: of a chunk. The grid has warps for all chunks of a row, and a row for each item.
+template <int kBytes, int kWords, ApplyKind kKind>
+GM_DEVICE void ApplyBody(const ApplyParams& p) {
+  constexpr bool kCopy = kKind == ApplyKind::kCopy, kPlain = kKind == ApplyKind::kPlain;
+  constexpr int kLanes = 16 / kBytes;
+  constexpr uint32_t kAllLanes = (1u << kLanes) - 1;
+  constexpr int kRounds = kWords / kLanes;  // slots of a thread
+  constexpr int kAtOnce = kRounds < 4 ? kRounds : 4;
+  static_assert(kWords <= kWarp && kRounds > 0 && kRounds % kAtOnce == 0);
 
-// The columns that whole runs of kWarp words of the mask are about, in place; how many slots
-// that is from the row's first on. 0 where slots and words do not begin together, and where warps
-// are too many for the row's runs: few rows are done sooner a slot a thread. All threads of a block
-// call.
-template <int kBytes>
-GM_DEVICE int32_t ApplyWholeWords(const ApplyParams& p, void* row, const int32_t* mask,
-                                  int32_t block, int32_t blocks) {
-  const Slots<kBytes> slots(row, p.in.columns);
-  constexpr auto kLanes = static_cast<uint32_t>(Slots<kBytes>::kLanes);
-  if (slots.shift != 0 || p.in.vocab_offset % 32 != 0) return 0;
-  constexpr int kRounds = 32 / Slots<kBytes>::kLanes;  // slots of a thread
-  static_assert(kRounds % kSlotsAtOnce == 0);
-  const int32_t runs = p.in.columns / (kWarp * 32);
+  const int64_t item = kPlain ? p.rows.first + GridRow() : RowOf(p.rows, GridRow());
+  if (!kPlain && item < 0) return;
+  const int32_t* mask = p.in.mask + item * p.in.mask_stride;
+  const auto* from = static_cast<const Stored<kBytes>*>(p.in.logits) + item * p.in.logits_stride;
+  auto* row = static_cast<Stored<kBytes>*>(p.out) + item * p.out_stride;
+  const int32_t columns = kCopy ? p.out_columns : p.in.columns;  // to be written
   const auto lane = static_cast<int32_t>(ThreadIndex() % kWarp);
-  const auto warp = static_cast<int32_t>(ThreadIndex() / kWarp);
-  const uint32_t from = static_cast<uint32_t>(lane) * kLanes / 32;  // of round 0, the thread
-  const uint32_t shift = static_cast<uint32_t>(lane) * kLanes % 32;
-  const int32_t step = blocks * static_cast<int32_t>(BlockThreads() / kWarp);
-  if (step > 2 * runs) return 0;
-  const int32_t* words = mask + p.in.vocab_offset / 32 + lane;
-  for (int32_t run = warp * blocks + block; run < runs; run += step) {  // first one a block
-    const auto word = static_cast<uint32_t>(words[int64_t{run} * kWarp]);
-    if (WarpAnd(word) == 0xFFFFFFFFu) continue;
-    const bool refuses_all = WarpOr(word) == 0;
-    for (int round = 0; round < kRounds; round += kSlotsAtOnce) {
-      uint32_t refused[kSlotsAtOnce];
-      for (int i = 0; i < kSlotsAtOnce; ++i) {
-        refused[i] = slots.kAllLanes;
-        if (!refuses_all) {
-          const auto before = static_cast<uint32_t>(round + i) * kLanes;
-          refused[i] &= ~(ShuffleFrom(word, before + from) >> shift);
+  const auto chunk =
+      static_cast<int32_t>(BlockIndex() * (BlockThreads() / kWarp) + ThreadIndex() / kWarp);
+  const auto shift =
+      kPlain ? 0 : static_cast<int32_t>((reinterpret_cast<uintptr_t>(row) & 15) / kBytes);
+  const int32_t begin = shift == 0 ? 0 : kLanes;  // of the whole slots, as places
+  const int32_t end = (shift + columns) & -kLanes;
+
+  const int32_t place = chunk * (kWords * 32);
+  const int32_t bit = p.in.vocab_offset - shift;
+  const int32_t masked = kCopy && shift + p.in.columns < end ? shift + p.in.columns : end;
+  uint32_t word = 0;
+  if (kPlain) {
+    const bool has_word = lane < kWords && place + lane * 32 < masked;
+    if (has_word) word = ~static_cast<uint32_t>(mask[(place + bit) / 32 + lane]);
+  } else if (bit % 32 == 0 && place >= begin && place + kWords * 32 <= masked) {  // mostly
+    if (lane < kWords) word = ~static_cast<uint32_t>(mask[(place + bit) / 32 + lane]);
+  } else if (lane < kWords) {
+    word = RefusedAt(mask, place + lane * 32, bit, begin, masked);
+  }
+  if (kCopy || WarpOr(word) != 0) {
+    auto* slots = reinterpret_cast<Vector*>(row - shift) + place / kLanes + lane;
+    const auto* sources = from - shift + place + lane * kLanes;
+    const bool alike = !kCopy || (reinterpret_cast<uintptr_t>(from - shift) & 15) == 0;
+    for (int round = 0; round < kRounds; round += kAtOnce) {
+      uint32_t refused[kAtOnce];
+      bool whole[kAtOnce];
+      Vector vectors[kAtOnce];
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int32_t first = ((round + i) * kWarp + lane) * kLanes;  // of the chunk's columns
+        const auto column = static_cast<uint32_t>(first);
+        refused[i] = (ShuffleFrom(word, column / 32) >> (column % 32)) & kAllLanes;
+        whole[i] = !kCopy || (place + first >= begin && place + first < end);
+        vectors[i] = {{0, 0, 0, 0}};
+        if (!whole[i] || refused[i] == kAllLanes) continue;
+        if constexpr (kCopy) {
+          const auto* source = sources + (round + i) * (kWarp * kLanes);
+          vectors[i] = alike ? *reinterpret_cast<const Vector*>(source)
+                             : LoadLanes<kBytes>(source, kAllLanes & ~refused[i]);
+        } else if (refused[i] != 0) {
+          vectors[i] = slots[(round + i) * kWarp];
         }
       }
-      Refuse<kBytes>(p, row, slots, (run * kRounds + round) * kWarp + lane, kWarp, refused);
+      for (int i = 0; i < kAtOnce; ++i) {
+        if (kCopy ? !whole[i] : refused[i] == 0) continue;
+        const Vector v = Overwrite<kBytes>(vectors[i], refused[i], p.minus_infinity);
+        Store16(slots + (round + i) * kWarp, v.words[0], v.words[1], v.words[2], v.words[3]);
+      }
     }
   }
-  return runs * kRounds * kWarp;
-}
-
-// The same from one array to another, whose rows may lie differently in their slots.
-template <int kBytes>
-GM_DEVICE void ApplyToCopy(const ApplyParams& p, const void* from, void* row, const int32_t* mask,
-                           int32_t first, int32_t step) {
-  const Slots<kBytes> masked(row, p.in.columns), slots(row, p.out_columns);
-  const auto* logits = static_cast<const Stored<kBytes>*>(from);
-  const bool alike =
-      (reinterpret_cast<uintptr_t>(from) & 15) == (reinterpret_cast<uintptr_t>(row) & 15);
-  for (int32_t slot = first; slot < slots.count; slot += step) {
-    const uint32_t own = slots.Own(slot);
-    uint32_t refused = 0;
-    if (slot < masked.count) {
-      refused = masked.Own(slot) & ~masked.Allowed(slot, mask, p.in.vocab_offset);
-    }
-    Vector vector = {{0, 0, 0, 0}};
-    if (refused != own) {
-      vector = alike ? LoadSlot<kBytes>(from, slots, slot)
-                     : LoadLanes<kBytes>(logits + slots.FirstColumn(slot), own & ~refused);
-    }
-    StoreSlot<kBytes>(row, slots, slot, Overwrite<kBytes>(vector, refused, p.minus_infinity), own);
-  }
-}
-
-template <int kBytes, bool kInPlace>
-GM_DEVICE void ApplyBody(const ApplyParams& p) {
-  const int32_t blocks = p.blocks_per_row;
-  const int64_t row = RowOf(p.rows, BlockIndex() / static_cast<uint32_t>(blocks));
-  if (row < 0) return;
-  const auto block = static_cast<int32_t>(BlockIndex() % static_cast<uint32_t>(blocks));
-  const auto threads = static_cast<int32_t>(BlockThreads());
-  const int32_t first = block * threads + static_cast<int32_t>(ThreadIndex());
-  const int32_t step = blocks * threads;
-  const int32_t* mask = p.in.mask + row * p.in.mask_stride;
-  void* out = static_cast<Stored<kBytes>*>(p.out) + row * p.out_stride;
-  if constexpr (kInPlace) {
-    const int32_t done = ApplyWholeWords<kBytes>(p, out, mask, block, blocks);
-    ApplyInPlace<kBytes>(p, out, mask, done + first, step);
-  } else {
-    const void* from = static_cast<const Stored<kBytes>*>(p.in.logits) + row * p.in.logits_stride;
-    ApplyToCopy<kBytes>(p, from, out, mask, first, step);
-  }
+  if (kPlain || chunk != 0 || lane >= kLanes || (shift == 0 && end == columns)) return;
+  const int32_t head = begin - shift;
+  const int32_t tail = (end < begin ? begin : end) - shift + lane;
+  if (lane < head && lane < columns) ApplyToColumn<kBytes, kCopy>(p, from, row, mask, lane);
+  if (tail < columns) ApplyToColumn<kBytes, kCopy>(p, from, row, mask, tail);
 }
 
 }  // namespace grammask::internal::cuda

@@ -6,17 +6,26 @@
 
 namespace gm = grammask::internal::cuda;
 
-#define GM_APPLY(name, bytes, in_place)                      \
-  extern "C" __global__ void __launch_bounds__(gm::kThreads) \
-      name(const __grid_constant__ gm::ApplyParams p) {      \
-    gm::ApplyBody<bytes, in_place>(p);                       \
+#define GM_APPLY(name, bytes, words, kind)                    \
+  extern "C" __global__ void __launch_bounds__(gm::kThreads)  \
+      name(const __grid_constant__ gm::ApplyParams p) {       \
+    gm::ApplyBody<bytes, gm::words, gm::ApplyKind::kind>(p);  \
   }
-GM_APPLY(grammask_apply_16, 2, true)
-GM_APPLY(grammask_apply_32, 4, true)
-GM_APPLY(grammask_apply_64, 8, true)
-GM_APPLY(grammask_apply_copy_16, 2, false)
-GM_APPLY(grammask_apply_copy_32, 4, false)
-GM_APPLY(grammask_apply_copy_64, 8, false)
+GM_APPLY(grammask_apply_16_few, 2, kFewWords, kInPlace)
+GM_APPLY(grammask_apply_32_few, 4, kFewWords, kInPlace)
+GM_APPLY(grammask_apply_64_few, 8, kFewWords, kInPlace)
+GM_APPLY(grammask_apply_16_plain, 2, kFewWords, kPlain)
+GM_APPLY(grammask_apply_32_plain, 4, kFewWords, kPlain)
+GM_APPLY(grammask_apply_64_plain, 8, kFewWords, kPlain)
+GM_APPLY(grammask_apply_16, 2, kManyWords, kInPlace)
+GM_APPLY(grammask_apply_32, 4, kManyWords, kInPlace)
+GM_APPLY(grammask_apply_64, 8, kManyWords, kInPlace)
+GM_APPLY(grammask_apply_copy_16_few, 2, kFewWords, kCopy)
+GM_APPLY(grammask_apply_copy_32_few, 4, kFewWords, kCopy)
+GM_APPLY(grammask_apply_copy_64_few, 8, kFewWords, kCopy)
+GM_APPLY(grammask_apply_copy_16, 2, kManyWords, kCopy)
+GM_APPLY(grammask_apply_copy_32, 4, kManyWords, kCopy)
+GM_APPLY(grammask_apply_copy_64, 8, kManyWords, kCopy)
 
 #define GM_CHOOSE(name, what, format)                              \
   extern "C" __global__ void __launch_bounds__(gm::kSampleThreads) \

@@ -4,7 +4,7 @@
 // mask's width, rows of a list, the device that a stream belongs to. Rows of a list travel in the
 // kernel's parameters, 128 a launch, so that no memory is needed for them. Strides and bounds are
 // checked here once; the kernels trust them.
-// Example: 64 rows of 128,256 float32 on 132 processors: apply gets 17 blocks of 256 threads a row,
+// Example: 64 rows of 128,256 float32 on 132 processors: apply gets 16 blocks of 256 threads a row,
 // the sampler a cluster of 4 blocks of 512 threads a row.
 // Cost: some microseconds, mostly the driver's launch.
 // Tested by tests/kernels/cuda_launch_test.cc.
@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <string>
 
 #include "kernels/cuda/modules.h"
@@ -105,20 +104,20 @@ Status CheckStream(const DeviceKernels& kernels, uintptr_t stream) {
       "the device that they are on");
 }
 
-// One launch of `blocks` blocks, in clusters of `team`.
-Status Launch(const DeviceKernels& kernels, int kernel, int64_t blocks, int threads, int team,
-              uintptr_t stream, void* params) {
+// One launch of `rows` rows of `blocks` blocks, in clusters of `team`.
+Status Launch(const DeviceKernels& kernels, int kernel, int64_t rows, int64_t blocks, int threads,
+              int team, uintptr_t stream, void* params) {
   void* parameters[] = {params};
   void* function = kernels.functions[kernel];
   void* handle = reinterpret_cast<void*>(stream);
   int error;
   if (team == 1) {
-    error = kernels.driver->launch(function, static_cast<unsigned>(blocks), 1, 1,
-                                   static_cast<unsigned>(threads), 1, 1, 0, handle, parameters,
-                                   nullptr);
+    error = kernels.driver->launch(function, static_cast<unsigned>(blocks),
+                                   static_cast<unsigned>(rows), 1, static_cast<unsigned>(threads),
+                                   1, 1, 0, handle, parameters, nullptr);
   } else {
     LaunchAttribute attribute = {kClusterDimension, 0, {static_cast<uint32_t>(team), 1, 1}, {}};
-    const LaunchConfig config = {{static_cast<uint32_t>(blocks), 1, 1},
+    const LaunchConfig config = {{static_cast<uint32_t>(blocks), static_cast<uint32_t>(rows), 1},
                                  {static_cast<uint32_t>(threads), 1, 1},
                                  0,
                                  handle,
@@ -139,6 +138,7 @@ Status ForEachLaunch(const DeviceLogits& in, const RowChoice& rows, int64_t most
     RowList list = {nullptr,
                     std::min(most_items, items - begin),
                     std::min(in.rows, in.mask_rows),
+                    begin,
                     RowsFrom::kInline,
                     {}};
     if (rows.device != nullptr) {
@@ -155,14 +155,21 @@ Status ForEachLaunch(const DeviceLogits& in, const RowChoice& rows, int64_t most
   return Status();
 }
 
-// With all rows at once an item is its row, so a launch takes them all; this many at most, so that
-// the grid's size stays within a launch's bound.
-constexpr int64_t kMostItems = int64_t{1} << 20;
+constexpr int64_t kMostItems = int64_t{1} << 20;  // of a call
+constexpr int64_t kMostGridRows = 65535;           // of a launch
 
 Status CheckItems(const DeviceLogits& in, const RowChoice& rows) {
   if (ItemCount(in, rows) <= kMostItems) return Status();
   return OutOfRange(Text(ItemCount(in, rows)) + " rows are too many for one call; the most is " +
                     Text(kMostItems));
+}
+
+// Whether every row begins where a slot does and a word of its mask, and ends with a word.
+bool IsPlain(const DeviceLogits& in, const RowChoice& rows, const MaskedLogits& described) {
+  const auto bytes = static_cast<int64_t>(LogitBytes(in.format));
+  return rows.all && reinterpret_cast<uintptr_t>(in.logits) % 16 == 0 &&
+         (in.rows == 1 || in.stride * bytes % 16 == 0) && described.vocab_offset % 32 == 0 &&
+         described.columns % 32 == 0;
 }
 
 template <class T>
@@ -195,8 +202,8 @@ Status LaunchApply(const DeviceLogits& in, const RowChoice& rows, void* out, int
   const uint64_t infinity = MinusInfinity(in.format);
   params.minus_infinity[0] = static_cast<uint32_t>(infinity);
   params.minus_infinity[1] = static_cast<uint32_t>(infinity >> 32);
-  const int64_t slots = MostSlots(in_place ? params.in.columns : params.out_columns, bytes);
-  if (slots == 0) return Status();
+  const int64_t columns = in_place ? params.in.columns : params.out_columns;
+  if (columns == 0) return Status();
 
   StatusOr<const DeviceKernels*> kernels = KernelsOf(where.device);
   if (!kernels.ok()) return kernels.status();
@@ -204,17 +211,18 @@ Status LaunchApply(const DeviceLogits& in, const RowChoice& rows, void* out, int
   if (!status.ok()) return status;
   ContextScope scope(**kernels);
   if (!scope.status().ok()) return scope.status();
-  const int64_t blocks = ApplyBlocksPerRow(ItemCount(in, rows), slots, (*kernels)->processors);
-  params.blocks_per_row = static_cast<int32_t>(blocks);
-  const int kernel = (in_place ? kApply : kApplyCopy) + (bytes == 2 ? 0 : bytes == 4 ? 1 : 2);
-  const int64_t most_items = std::numeric_limits<int32_t>::max() / blocks;
-  if (rows.all && in.rows > most_items) {
-    return OutOfRange(Text(in.rows) + " rows of " + Text(in.columns) +
-                      " columns are too many for one call; the most is " + Text(most_items));
-  }
-  return ForEachLaunch(in, rows, most_items, [&](int64_t, const RowList& list) {
+  const ApplyPlan plan = PlanApply(ItemCount(in, rows), columns, bytes, (*kernels)->processors);
+  const bool few = plan.words == kFewWords;
+  const bool plain = in_place && few && IsPlain(in, rows, params.in);
+  const int kernel = (plain      ? kApplyPlain
+                      : in_place ? (few ? kApplyFew : kApplyMany)
+                                 : (few ? kCopyFew : kCopyMany)) +
+                     (bytes == 2   ? 0
+                      : bytes == 4 ? 1
+                                   : 2);
+  return ForEachLaunch(in, rows, kMostGridRows, [&](int64_t, const RowList& list) {
     params.rows = list;
-    return Launch(**kernels, kernel, list.items * blocks, kThreads, 1, where.stream, &params);
+    return Launch(**kernels, kernel, list.items, plan.blocks, kThreads, 1, where.stream, &params);
   });
 }
 
@@ -240,7 +248,8 @@ Status LaunchChoose(const DeviceLogits& in, const RowChoice& rows, int first_ker
   return ForEachLaunch(in, rows, kMostItems, [&](int64_t begin, const RowList& list) {
     params->rows = list;
     set(begin);
-    return Launch(**kernels, kernel, list.items * team, kSampleThreads, team, where.stream, params);
+    return Launch(**kernels, kernel, 1, list.items * team, kSampleThreads, team, where.stream,
+                  params);
   });
 }
 

@@ -21,11 +21,14 @@ constexpr int kProcessorCount = 16, kClusterLaunch = 120;  // CUdevice_attribute
 constexpr int kRelaxedCapture = 2;                         // CUstreamCaptureMode
 
 constexpr const char* kNames[kKernelCount] = {
-    "grammask_apply_16",      "grammask_apply_32",      "grammask_apply_64",
-    "grammask_apply_copy_16", "grammask_apply_copy_32", "grammask_apply_copy_64",
-    "grammask_argmax_f32",    "grammask_argmax_f16",    "grammask_argmax_bf16",
-    "grammask_argmax_f64",    "grammask_sample_f32",    "grammask_sample_f16",
-    "grammask_sample_bf16",   "grammask_sample_f64",
+    "grammask_apply_16_few",      "grammask_apply_32_few",      "grammask_apply_64_few",
+    "grammask_apply_16_plain",    "grammask_apply_32_plain",    "grammask_apply_64_plain",
+    "grammask_apply_16",          "grammask_apply_32",          "grammask_apply_64",
+    "grammask_apply_copy_16_few", "grammask_apply_copy_32_few", "grammask_apply_copy_64_few",
+    "grammask_apply_copy_16",     "grammask_apply_copy_32",     "grammask_apply_copy_64",
+    "grammask_argmax_f32",        "grammask_argmax_f16",        "grammask_argmax_bf16",
+    "grammask_argmax_f64",        "grammask_sample_f32",        "grammask_sample_f16",
+    "grammask_sample_bf16",       "grammask_sample_f64",
 };
 
 Status LoadInto(DeviceKernels* kernels) {

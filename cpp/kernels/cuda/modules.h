@@ -9,14 +9,17 @@
 
 namespace grammask::internal::cuda {
 
-// The entry points of kernels.cu, in this order. Those of apply by the bytes of a logit (16, 32, 64
-// bits), the others by LogitFormat.
+// The entry points of kernels.cu, in this order. Those of apply by the bits of a logit (16, 32,
+// 64), the others by LogitFormat.
 enum KernelId : int {
-  kApply = 0,      // + 0, 1, 2
-  kApplyCopy = 3,  // + 0, 1, 2
-  kArgmax = 6,     // + format
-  kSample = 10,    // + format
-  kKernelCount = 14,
+  kApplyFew = 0,    // + 0, 1, 2; chunks of few words
+  kApplyPlain = 3,  // likewise, where there is nothing to find out
+  kApplyMany = 6,
+  kCopyFew = 9,
+  kCopyMany = 12,
+  kArgmax = 15,  // + format
+  kSample = 19,  // + format
+  kKernelCount = 23,
 };
 
 struct DeviceKernels {

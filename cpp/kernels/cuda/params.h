@@ -11,6 +11,11 @@ namespace grammask::internal::cuda {
 inline constexpr int kThreads = 256;
 inline constexpr int kSampleThreads = 512;
 
+// Words of the mask that a warp of apply takes: with few rows, so that they are spread over the
+// whole GPU, and with many, where reading the mask is what costs.
+inline constexpr int kFewWords = 8;
+inline constexpr int kManyWords = 32;
+
 // Vocabularies are smaller than this, so that kernels count slots and tokens in 32 bits.
 inline constexpr int32_t kMaxTokens = 1 << 28;
 
@@ -18,11 +23,12 @@ inline constexpr int32_t kMaxTokens = 1 << 28;
 inline constexpr int kInlineRows = 128;
 enum class RowsFrom : int32_t { kAll, kInline, kDevice32, kDevice64 };
 
-// Which rows a launch works on: item i is row i, row listed[i], or row device[i]. A row of `device`
-// outside [0, rows) is skipped, as the host cannot see it.
+// Which rows a launch works on: item i is row first + i, row listed[i], or row device[i]. A row of
+// `device` outside [0, rows) is skipped, as the host cannot see it.
 struct RowList {
   const void* device;
   int64_t items, rows;
+  int64_t first;
   RowsFrom from;
   int32_t listed[kInlineRows];
 };
@@ -44,7 +50,6 @@ struct ApplyParams {
   void* out;
   int64_t out_stride;
   int32_t out_columns;
-  int32_t blocks_per_row;
   uint32_t minus_infinity[2];  // its stored bits, repeated or split to fill 8 bytes
   RowList rows;
 };

@@ -14,16 +14,20 @@ inline int64_t MostSlots(int64_t columns, int bytes) {
   return columns == 0 ? 0 : columns * bytes / 16 + 2;
 }
 
-// Blocks for a row of apply. A thread works on 16 slots where there are rows enough, so that blocks
-// are many and short and the last wave of them costs little; with few rows on fewer, down to one,
-// so that a single row is spread over the whole GPU.
-inline int64_t ApplyBlocksPerRow(int64_t rows, int64_t slots, int processors) {
-  if (rows == 0 || slots == 0) return 1;
-  const int64_t most = (slots + kThreads - 1) / kThreads;
-  constexpr int64_t kMany = int64_t{kThreads} * 16;
-  const int64_t least = (slots + kMany - 1) / kMany;
-  const int64_t wave = int64_t{processors} * (2048 / kThreads);
-  return std::clamp((wave + rows - 1) / rows, least, most);
+// How a launch of apply is spread: words of the mask for a warp, kFewWords or kManyWords, and blocks
+// for a row, of which each warp has one chunk of so many words. Few words while all rows together
+// are few slots; the bound is where both take as long on an H200 (docs/performance.md).
+struct ApplyPlan {
+  int words;
+  int64_t blocks;
+};
+inline ApplyPlan PlanApply(int64_t rows, int64_t columns, int bytes, int processors) {
+  const int64_t lanes = 16 / bytes;
+  auto pieces = [](int64_t all, int64_t of) { return (all + of - 1) / of; };
+  auto chunks = [&](int words) { return pieces(columns + lanes - 1, int64_t{words} * 32); };
+  const bool few = rows * chunks(kFewWords) * lanes <= int64_t{processors} * 192;
+  const int words = few ? kFewWords : kManyWords;
+  return {words, std::max<int64_t>(pieces(chunks(words), kThreads / 32), 1)};
 }
 
 // Blocks that choose a row's token together: a cluster of up to 8 (the most that every GPU with

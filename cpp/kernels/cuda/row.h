@@ -46,7 +46,8 @@ using Stored = typename StoredBits<kBytes>::Type;
 
 // The row that item `item` of a launch is about; -1 where a list in device memory names none.
 GM_DEVICE int64_t RowOf(const RowList& rows, int64_t item) {
-  int64_t row = item;
+  if (rows.from == RowsFrom::kAll) return rows.first + item;
+  int64_t row = -1;
   if (rows.from == RowsFrom::kInline) row = rows.listed[item];
   if (rows.from == RowsFrom::kDevice32) row = static_cast<const int32_t*>(rows.device)[item];
   if (rows.from == RowsFrom::kDevice64) row = static_cast<const int64_t*>(rows.device)[item];

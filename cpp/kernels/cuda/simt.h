@@ -24,6 +24,7 @@ inline constexpr int kWarp = 32;
 GM_DEVICE uint32_t ThreadIndex() { return threadIdx.x; }
 GM_DEVICE uint32_t BlockThreads() { return blockDim.x; }
 GM_DEVICE uint32_t BlockIndex() { return blockIdx.x; }
+GM_DEVICE uint32_t GridRow() { return blockIdx.y; }
 GM_DEVICE void BlockBarrier() { __syncthreads(); }
 GM_DEVICE uint32_t ShuffleXor(uint32_t value, int lanes) {
   return __shfl_xor_sync(0xFFFFFFFFu, value, lanes);
@@ -35,7 +36,6 @@ GM_DEVICE uint32_t ShuffleFrom(uint32_t value, uint32_t lane) {
   return __shfl_sync(0xFFFFFFFFu, value, static_cast<int>(lane));
 }
 // Of the values of a warp's threads.
-GM_DEVICE uint32_t WarpAnd(uint32_t value) { return __reduce_and_sync(0xFFFFFFFFu, value); }
 GM_DEVICE uint32_t WarpOr(uint32_t value) { return __reduce_or_sync(0xFFFFFFFFu, value); }
 // Writes 16 bytes at once. Said to the compiler in so many words, as it would merge this store with
 // others of single words.
@@ -110,11 +110,11 @@ GM_DEVICE const T* InBlock(const T* mine, uint32_t) {
 uint32_t ThreadIndex();
 uint32_t BlockThreads();
 uint32_t BlockIndex();
+uint32_t GridRow();
 void BlockBarrier();
 uint32_t ShuffleXor(uint32_t value, int lanes);
 uint32_t ShuffleUp(uint32_t value, int lanes);
 uint32_t ShuffleFrom(uint32_t value, uint32_t lane);
-uint32_t WarpAnd(uint32_t value);
 uint32_t WarpOr(uint32_t value);
 void Store16(void* to, uint32_t a, uint32_t b, uint32_t c, uint32_t d);
 uint32_t SharedAdd(uint32_t* word, uint32_t value);

@@ -29,7 +29,7 @@ constexpr int kInvalidValue = 1, kInvalidContext = 201, kInvalidDevice = 101, kN
               kLaunchFailed = 719;
 
 struct Launch {
-  uint32_t blocks, threads, team;
+  uint32_t blocks, threads, team, rows;
   int32_t device;
   uint64_t stream;
   char name[64];
@@ -37,7 +37,7 @@ struct Launch {
 
 std::mutex mutex;
 std::vector<Launch> launches;
-std::atomic<int> devices{2}, processors{4}, clusters{1}, next_error{0}, loads{0}, order{0};
+std::atomic<int> devices{2}, processors{4}, clusters{1}, next_error{0}, loads{0}, order{0}, skipped{0};
 std::string last_problem;
 thread_local std::vector<uintptr_t> contexts;  // current one last; device + 1
 
@@ -50,12 +50,17 @@ int Run(const LaunchShape& shape, void* function, void* stream, void** parameter
   Launch launch = {shape.blocks,
                    shape.threads,
                    shape.team,
+                   shape.rows,
                    static_cast<int32_t>(contexts.back()) - 1,
                    reinterpret_cast<uint64_t>(stream),
                    {}};
   std::strncpy(launch.name, name, sizeof(launch.name) - 1);
   std::lock_guard lock(mutex);
   launches.push_back(launch);
+  if (skipped > 0) {
+    --skipped;
+    return 0;
+  }
   LaunchShape ordered = shape;
   ordered.order = static_cast<ThreadOrder>(order.load());
   last_problem = RunKernel(name, ordered, parameters[0]);
@@ -74,6 +79,8 @@ GM_EXPORT void fake_cuda_set(int device_count, int processor_count, int has_clus
 }
 GM_EXPORT void fake_cuda_order(int thread_order) { order = thread_order; }
 GM_EXPORT void fake_cuda_fail_next(int error) { next_error = error; }
+// The next so many launches are noted, but nothing is run.
+GM_EXPORT void fake_cuda_skip(int count) { skipped = count; }
 GM_EXPORT int fake_cuda_module_loads() { return loads; }
 GM_EXPORT int fake_cuda_launches() {
   std::lock_guard lock(mutex);
@@ -138,10 +145,10 @@ GM_EXPORT int cuModuleGetFunction(void** function, void*, const char* name) {
 GM_EXPORT int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                              unsigned block_x, unsigned block_y, unsigned block_z, unsigned,
                              void* stream, void** parameters, void**) {
-  if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || grid_x == 0) {
+  if (grid_y == 0 || grid_y > 65535 || grid_z != 1 || block_y != 1 || block_z != 1 || grid_x == 0) {
     return kInvalidValue;
   }
-  return Run({grid_x, block_x, 1}, function, stream, parameters);
+  return Run({grid_x, block_x, 1, ThreadOrder::kForward, grid_y}, function, stream, parameters);
 }
 GM_EXPORT int cuLaunchKernelEx(const LaunchConfig* config, void* function, void** parameters,
                                void**) {

@@ -46,7 +46,7 @@ struct Fiber {
 // A team of blocks at work, and the fiber that runs.
 struct Team {
   LaunchShape shape;
-  uint32_t first_block;
+  uint32_t first_block, row = 0;
   const std::function<void(void*)>* body;
   std::vector<std::vector<unsigned char>> shared;
   std::vector<Fiber> fibers;
@@ -60,9 +60,6 @@ struct Team {
   Fiber* current = nullptr;
   char* stacks = nullptr;
   std::string error;
-  // Without fibers:
-  bool plain = false;
-  uint32_t plain_thread = 0, plain_block = 0;
 };
 
 thread_local Team* team = nullptr;
@@ -105,10 +102,6 @@ void FiberMain() {
 }
 
 void Arrive(Barrier* barrier, uint32_t expected) {
-  if (team->plain) {
-    team->error = "a kernel that is said to have no barriers has one";
-    return;
-  }
   Fiber* fiber = team->current;
   const uint32_t generation = barrier->generation;
   if (++barrier->arrived == expected) {
@@ -200,7 +193,7 @@ void RunTeam() {
 
 }  // namespace
 
-std::string RunLaunch(const LaunchShape& shape, size_t shared_bytes, bool has_barriers,
+std::string RunLaunch(const LaunchShape& shape, size_t shared_bytes,
                       const std::function<void(void* shared)>& body) {
   if (shape.team == 0 || shape.blocks % shape.team != 0 || shape.threads == 0 ||
       shape.threads > 1024) {
@@ -210,25 +203,14 @@ std::string RunLaunch(const LaunchShape& shape, size_t shared_bytes, bool has_ba
   auto state = std::make_unique<Team>();
   state->shape = shape;
   state->body = &body;
-  state->plain = !has_barriers;
   team = state.get();
-  if (!has_barriers) {
-    std::vector<unsigned char> shared(shared_bytes, 0xA5);
-    for (uint32_t block = 0; block < shape.blocks; ++block) {
-      for (uint32_t i = 0; i < shape.threads; ++i) {
-        state->plain_block = block;
-        state->plain_thread = shape.order == ThreadOrder::kBackward ? shape.threads - 1 - i : i;
-        body(shared.data());
-      }
-    }
-    team = nullptr;
-    return state->error;
-  }
   const size_t count = size_t{shape.threads} * shape.team;
   state->stacks = StacksFor(count);
   if (state->stacks == nullptr) return "no memory for the stacks of the threads";
-  for (uint32_t first = 0; first < shape.blocks && state->error.empty(); first += shape.team) {
-    state->first_block = first;
+  const uint64_t blocks = uint64_t{shape.blocks} * shape.rows;
+  for (uint64_t first = 0; first < blocks && state->error.empty(); first += shape.team) {
+    state->row = static_cast<uint32_t>(first / shape.blocks);
+    state->first_block = static_cast<uint32_t>(first % shape.blocks);
     state->shared.assign(shape.team, std::vector<unsigned char>(shared_bytes, 0xA5));
     state->block_barriers.assign(shape.team, {});
     state->team_barrier = {};
@@ -244,15 +226,14 @@ std::string RunLaunch(const LaunchShape& shape, size_t shared_bytes, bool has_ba
 // --- kernels/cuda/simt.h on the host
 // --------------------------------------------------------------
 
-uint32_t ThreadIndex() { return team->plain ? team->plain_thread : team->current->thread; }
+uint32_t ThreadIndex() { return team->current->thread; }
 uint32_t BlockThreads() { return team->shape.threads; }
-uint32_t BlockIndex() {
-  return team->plain ? team->plain_block : team->first_block + team->current->rank;
-}
-uint32_t TeamRank() { return team->plain ? 0 : team->current->rank; }
+uint32_t BlockIndex() { return team->first_block + team->current->rank; }
+uint32_t GridRow() { return team->row; }
+uint32_t TeamRank() { return team->current->rank; }
 uint32_t TeamBlocks() { return team->shape.team; }
 void BlockBarrier() {
-  Arrive(&team->block_barriers[team->plain ? 0 : team->current->rank], team->shape.threads);
+  Arrive(&team->block_barriers[team->current->rank], team->shape.threads);
 }
 void TeamBarrier() { Arrive(&team->team_barrier, team->shape.threads * team->shape.team); }
 uint32_t ShuffleXor(uint32_t value, int lanes) {
@@ -265,10 +246,6 @@ uint32_t ShuffleUp(uint32_t value, int lanes) {
   return Shuffle(value, lane < up ? lane : lane - up);
 }
 uint32_t ShuffleFrom(uint32_t value, uint32_t lane) { return Shuffle(value, lane); }
-uint32_t WarpAnd(uint32_t value) {
-  for (int lanes = 1; lanes < 32; lanes *= 2) value &= ShuffleXor(value, lanes);
-  return value;
-}
 uint32_t WarpOr(uint32_t value) {
   for (int lanes = 1; lanes < 32; lanes *= 2) value |= ShuffleXor(value, lanes);
   return value;

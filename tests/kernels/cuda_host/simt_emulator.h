@@ -21,12 +21,12 @@ struct LaunchShape {
   uint32_t threads = 32;  // of a block; a multiple of 32 if the body shuffles
   uint32_t team = 1;      // blocks of a cluster; divides `blocks`
   ThreadOrder order = ThreadOrder::kForward;
+  uint32_t rows = 1;  // of the grid, each of `blocks` blocks
 };
 
 // Calls body(shared) for every thread, `shared` being its block's shared memory, filled with 0xA5
-// bytes. Returns "", or what went wrong. `has_barriers` false: the body has none, nor shuffles, and
-// is called without fibers.
-std::string RunLaunch(const LaunchShape& shape, size_t shared_bytes, bool has_barriers,
+// bytes. Returns "", or what went wrong.
+std::string RunLaunch(const LaunchShape& shape, size_t shared_bytes,
                       const std::function<void(void* shared)>& body);
 
 // Runs the kernel of kernels.cu with that name on a structure of its parameters.
