@@ -44,17 +44,15 @@ GM_DEVICE Vector Overwrite(const Vector& vector, uint32_t refused, const uint32_
   return result;
 }
 
-// Which of the 32 columns at the places [place, place + 32) the mask refuses; those at places
-// outside [begin, end) count as not refused. Column c is at place c + shift, its bit in the mask at
-// its place + `bit`, so that slots and these words begin together wherever the row begins.
+// Which of the 32 columns at the places [place, place + 32) the mask refuses (AllowedAt); those at
+// places outside [begin, end) count as not refused.
 GM_DEVICE uint32_t RefusedAt(const int32_t* mask, int32_t place, int32_t bit, int32_t begin,
                              int32_t end) {
   const int32_t low = place < begin ? begin : place;
   const int32_t high = place + 32 > end ? end : place + 32;
   if (low >= high) return 0;
-  if (high - low == 32) return ~device::WholeMaskBits<32>(mask, place + bit);
   const uint32_t own = (0xFFFFFFFFu >> (32 - (high - low))) << (low - place);
-  return own & ~device::MaskBits<32>(mask, place + bit, low + bit, high + bit);
+  return own & ~AllowedAt(mask, place, bit, begin, end);
 }
 
 // One column of a row that is in no whole slot.

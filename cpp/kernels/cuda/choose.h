@@ -117,57 +117,130 @@ struct MaskedRow {
 
 inline constexpr int kMaxWarps = 32;
 
-// The best logit so far: the largest key; of equal ones the lowest column. Key 0: none.
+// The best logit so far, by its slot: the largest; of equal ones the one in the lowest slot. Slot
+// kNoSlot: none, with the value minus infinity, so that any other is better.
+inline constexpr uint32_t kNoSlot = 0xFFFFFFFFu;
 template <class F>
-struct Best {
-  typename F::Key key;
-  uint32_t column;
-  GM_DEVICE void Take(typename F::Key other_key, uint32_t other_column) {
-    if (other_key > key || (other_key == key && other_column < column)) {
-      key = other_key;
-      column = other_column;
+struct BestSlot {
+  typename F::Value value;
+  uint32_t slot;
+  GM_DEVICE void Take(typename F::Value other_value, uint32_t other_slot) {
+    if (other_value > value || (other_value == value && other_slot < slot)) {
+      value = other_value;
+      slot = other_slot;
     }
   }
   GM_DEVICE void TakeWarp() {
     for (int lanes = kWarp / 2; lanes > 0; lanes /= 2) {
-      const auto other_key = ShuffleXor(key, lanes);
-      const auto other_column = ShuffleXor(column, lanes);
-      Take(other_key, other_column);
+      const auto other_value = ShuffleXor(value, lanes);
+      const auto other_slot = ShuffleXor(slot, lanes);
+      Take(other_value, other_slot);
     }
   }
 };
 
 template <class F>
 struct BestShared {
-  Best<F> of_warp[kMaxWarps];
-  Best<F> of_block;
+  BestSlot<F> of_warp[kMaxWarps];
+  BestSlot<F> of_block;
+};
+
+// The best of this thread's slots. Warps take chunks of 1,024 columns in turn, as the kernel that
+// applies masks does (apply_body.h): a chunk that allows nothing costs one read. Of a slot only its
+// largest logit is compared with the best; which lane that is, is asked of the winner alone.
+template <class F>
+GM_DEVICE BestSlot<F> BestOfThread(const MaskedRow<F>& row) {
+  using Value = typename F::Value;
+  constexpr int kLanes = Slots<F::kBytes>::kLanes, kAtOnce = F::kBytes == 8 ? 2 : 4;
+  constexpr uint32_t kAllLanes = Slots<F::kBytes>::kAllLanes;
+  const Value lowest = F::Decode(F::kInfinity | F::kSign);
+  const Slots<F::kBytes>& slots = row.slots;
+  const auto lane = static_cast<int32_t>(ThreadIndex() % kWarp);
+  const auto warps = static_cast<int32_t>(BlockThreads() / kWarp);
+  const auto step = static_cast<int32_t>(TeamBlocks()) * warps;
+  const int32_t end = slots.shift + slots.columns;
+  const auto word_of = [&](int32_t chunk) {
+    return AllowedAt(row.mask, (chunk * kWarp + lane) * 32, row.vocab_offset - slots.shift,
+                     slots.shift, end);
+  };
+  BestSlot<F> best = {lowest, kNoSlot};
+  auto chunk = static_cast<int32_t>(TeamRank()) * warps + static_cast<int32_t>(ThreadIndex() / kWarp);
+  uint32_t next = word_of(chunk);
+  for (; chunk * (kWarp * 32) < end; chunk += step) {
+    const uint32_t word = next;
+    next = word_of(chunk + step);
+    if (WarpOr(word) == 0) continue;
+    const int32_t first = chunk * (kWarp * 32 / kLanes) + lane;
+    for (int round = 0; round < 32 / kLanes; round += kAtOnce) {
+      uint32_t allowed[kAtOnce];
+      Vector vectors[kAtOnce];
+      for (int i = 0; i < kAtOnce; ++i) {
+        const auto column = static_cast<uint32_t>(((round + i) * kWarp + lane) * kLanes);
+        allowed[i] = (ShuffleFrom(word, column / 32) >> (column % 32)) & kAllLanes;
+        vectors[i] = row.Load(first + (round + i) * kWarp, allowed[i]);
+      }
+      for (int i = 0; i < kAtOnce; ++i) {
+        Value largest = lowest;
+        for (int j = 0; j < kLanes; ++j) {
+          const Value value = F::Decode(LaneOf<F::kBytes>(vectors[i], j));
+          if (((allowed[i] >> j) & 1) != 0) largest = Larger(largest, value);
+        }
+        const auto slot = static_cast<uint32_t>(first + (round + i) * kWarp);
+        if (largest > best.value) {
+          best = {largest, slot};
+        } else if (best.slot == kNoSlot && allowed[i] != 0) {  // NaN or minus infinity so far
+          for (int j = 0; j < kLanes; ++j) {
+            const Value value = F::Decode(LaneOf<F::kBytes>(vectors[i], j));
+            if (((allowed[i] >> j) & 1) != 0 && value == lowest) best.slot = slot;
+          }
+        }
+      }
+    }
+  }
+  return best;
+}
+
+// The largest logit: its key, 0 where there is none, and its column, the lowest of equal ones.
+template <class F>
+struct Best {
+  typename F::Key key;
+  uint32_t column;
 };
 
 // The best of all allowed logits of the row, known to all threads of the team. A block must not end
 // before a further TeamBarrier: others read its shared memory until then.
 template <class F>
 GM_DEVICE Best<F> BestOfRow(const MaskedRow<F>& row, BestShared<F>* shared) {
-  Best<F> best = {0, 0xFFFFFFFFu};
-  row.ForEach([&](int32_t column, typename F::Key key, typename F::Key) {
-    if (key > best.key) best = {key, static_cast<uint32_t>(column)};  // columns ascend
-  });
+  BestSlot<F> best = BestOfThread(row);
   best.TakeWarp();
+  const BestSlot<F> none = {F::Decode(F::kInfinity | F::kSign), kNoSlot};
   const uint32_t thread = ThreadIndex(), warps = BlockThreads() / kWarp;
   if (thread % kWarp == 0) shared->of_warp[thread / kWarp] = best;
   BlockBarrier();
   if (thread < kWarp) {
-    best = {0, 0xFFFFFFFFu};
+    best = none;
     if (thread < warps) best = shared->of_warp[thread];
     best.TakeWarp();
     if (thread == 0) shared->of_block = best;
   }
   TeamBarrier();
-  best = {0, 0xFFFFFFFFu};
+  best = none;
   for (uint32_t rank = 0; rank < TeamBlocks(); ++rank) {
-    const Best<F> other = *InBlock(&shared->of_block, rank);
-    best.Take(other.key, other.column);
+    const BestSlot<F> other = *InBlock(&shared->of_block, rank);
+    best.Take(other.value, other.slot);
   }
-  return best;
+  if (best.slot == kNoSlot) return {0, 0};
+  const auto slot = static_cast<int32_t>(best.slot);
+  const uint32_t allowed = row.slots.Allowed(slot, row.mask, row.vocab_offset);
+  const Vector vector = row.Load(slot, allowed);
+  Best<F> found = {0, 0};
+  for (int lane = row.slots.kLanes - 1; lane >= 0; --lane) {
+    const typename F::Key bits = LaneOf<F::kBytes>(vector, lane);
+    if (((allowed >> lane) & 1) == 0 || F::Decode(bits) != best.value) continue;
+    found = {F::KeyOfBits(bits, F::kInfinity),
+             static_cast<uint32_t>(row.slots.FirstColumn(slot) + lane)};
+  }
+  return found;
 }
 
 // The sum of `value` over the block's threads before this one; `total`: over all. All threads call.

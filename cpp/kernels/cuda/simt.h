@@ -62,6 +62,9 @@ GM_DEVICE float HalfToFloat(uint16_t bits) {
 }
 GM_DEVICE uint64_t MultiplyHigh(uint64_t a, uint64_t b) { return __umul64hi(a, b); }
 GM_DEVICE float MultiplyAdd(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+// The larger of two numbers; the other one where one is NaN.
+GM_DEVICE float Larger(float a, float b) { return fmaxf(a, b); }
+GM_DEVICE double Larger(double a, double b) { return fmax(a, b); }
 
 #if __CUDA_ARCH__ >= 900
 
@@ -125,6 +128,8 @@ double DoubleOf(uint64_t bits);
 float HalfToFloat(uint16_t bits);
 uint64_t MultiplyHigh(uint64_t a, uint64_t b);
 float MultiplyAdd(float a, float b, float c);
+float Larger(float a, float b);
+double Larger(double a, double b);
 uint32_t TeamRank();
 uint32_t TeamBlocks();
 void TeamBarrier();
@@ -142,6 +147,12 @@ GM_DEVICE uint64_t ShuffleXor(uint64_t value, int lanes) {
   const uint32_t low = ShuffleXor(static_cast<uint32_t>(value), lanes);
   const uint32_t high = ShuffleXor(static_cast<uint32_t>(value >> 32), lanes);
   return (uint64_t{high} << 32) | low;
+}
+GM_DEVICE float ShuffleXor(float value, int lanes) {
+  return FloatOf(ShuffleXor(FloatBits(value), lanes));
+}
+GM_DEVICE double ShuffleXor(double value, int lanes) {
+  return DoubleOf(ShuffleXor(DoubleBits(value), lanes));
 }
 GM_DEVICE uint64_t ShuffleUp(uint64_t value, int lanes) {
   const uint32_t low = ShuffleUp(static_cast<uint32_t>(value), lanes);

@@ -304,5 +304,7 @@ uint64_t MultiplyHigh(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * b) >> 64);
 }
 float MultiplyAdd(float a, float b, float c) { return std::fma(a, b, c); }
+float Larger(float a, float b) { return std::fmax(a, b); }
+double Larger(double a, double b) { return std::fmax(a, b); }
 
 }  // namespace grammask::internal::cuda
