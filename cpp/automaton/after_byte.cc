@@ -13,6 +13,7 @@
 #include <algorithm>
 
 #include "automaton/term_store.h"
+#include "base/sorted.h"
 #include "base/utf8.h"
 
 namespace grammask::internal {
@@ -47,8 +48,7 @@ TermId TermStore::AfterByte(TermId id, uint8_t byte, int depth) {
   if (known || depth == 0) return by_edges();
   // Where there are several ways, as Choice() has them.
   auto join = [&](absl::InlinedVector<TermId, 8>* targets) {
-    std::ranges::sort(*targets);
-    targets->erase(std::unique(targets->begin(), targets->end()), targets->end());
+    SortUnique(targets);
     if (targets->empty()) return Nothing();
     return targets->size() == 1 ? (*targets)[0] : Choice(*targets);
   };

@@ -30,6 +30,7 @@
 #include "automaton/words.h"
 #include "base/check.h"
 #include "base/scratch.h"
+#include "base/sorted.h"
 #include "grammar/node_store.h"
 
 namespace grammask::internal {
@@ -806,8 +807,7 @@ class TermBuilder {
       ends.push_back(by_rule.size());
     }
     ScratchVector<uint32_t> below = by_rule;
-    std::ranges::sort(below);
-    below.erase(std::unique(below.begin(), below.end()), below.end());
+    SortUnique(&below);
     ScratchVector<uint32_t> cyclic;
     for (uint32_t i : below) {
       const StoredNode& node = stored_.stored(NodeId(i));

@@ -169,9 +169,8 @@ class EmptinessSearch {
   // Whether nothing is left even where loops inside of the parts may go on.
   bool IsEmptyWithoutBounds(TermId start) {
     if (s_.terms_[start.value].kind != TermKind::kAnd) return false;
-    int64_t bound = kUnbounded;
-    bool plain = true;
-    return s_.WithoutBounds(start, 2, true, kLevels, &bound, &plain) == TermStore::Nothing();
+    TermStore::BoundsLeftOut out;
+    return s_.WithoutBounds(start, 2, true, kLevels, &out) == TermStore::Nothing();
   }
 
   // The sum of the parts' own shortest texts.

@@ -189,10 +189,7 @@ TermId TermStore::AnyJsonCharacter() {
 // nor do any in front of the quote that ends the string, and what follows it.
 void TermStore::DropContent(TermList* alternatives) {
   if (!KnowsAnyContent(*alternatives)) return;
-  auto is_any = [&](const Term& t) {
-    return t.kind == TermKind::kRepeat && t.a == 0 && t.b == kUnbounded &&
-           t.children()[0] == json_any_;
-  };
+  auto is_any = [&](const Term& t) { return CountsAny(t) && t.a == 0 && t.b == kUnbounded; };
   const auto any = std::ranges::find_if(*alternatives, [&](TermId id) {
     const Term& t = terms_[id.value];
     return is_any(t) || (t.kind == TermKind::kSequence && is_any(terms_[t.few[0].value]) &&
@@ -225,10 +222,7 @@ bool TermStore::IsContentBefore(TermId id, TermId rest) {
 // become one: `X* & !X{0,254}` is `X{255,}`. False where they leave nothing.
 bool TermStore::MergeAnyContent(TermList* parts) {
   if (!KnowsAnyContent(*parts)) return true;
-  auto counts = [&](TermId id) {
-    const Term& t = terms_[id.value];
-    return t.kind == TermKind::kRepeat && t.children()[0] == json_any_;
-  };
+  auto counts = [&](TermId id) { return CountsAny(terms_[id.value]); };
   int64_t least = 0, most = kUnbounded;
   size_t merged = 0;  // they are moved to the front
   for (TermId& id : *parts) {

@@ -121,33 +121,33 @@ std::optional<TermStore::Loosened> TermStore::Loosen(TermId id) {
   return Loosened{WithRepeat(id, *counted, counted->a), counted->b, false};
 }
 
-// `bound`: lowered to the bytes that the bounds left out, of `least` bytes and more, allow at
-// least. `rest`: what follows the beginning of a sequence, too. `levels`: of terms inside of terms
-// that are looked at. `plain`: false where one was left out inside an intersection.
-TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int levels, int64_t* bound,
-                                bool* plain) {
+// Leaves out bounds of `least` bytes and more. `rest`: in what follows the beginning of a sequence,
+// too. `levels`: of terms inside of terms that are looked at.
+TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int levels,
+                                BoundsLeftOut* out) {
   const Term& t = terms_[id.value];
   if (levels < 0 || t.children().size() > kMaxLoosened) return id;
   switch (t.kind) {
     case TermKind::kRepeat: {
       if (!t.regular) return id;
-      const TermId body = WithoutBounds(t.children()[0], least, true, levels - 1, bound, plain);
+      const TermId body = WithoutBounds(t.children()[0], least, true, levels - 1, out);
       // Each round takes some bytes, but for those that may take none and need not be.
       const auto round = static_cast<int64_t>(std::max<uint64_t>(terms_[body.value].min_length, 1));
       int64_t most = t.b;
       if (most > 1 && most != kUnbounded && most >= (least + round - 1) / round) {
-        *bound = std::min(*bound, most > kUnbounded / round ? kUnbounded : most * round);
+        const int64_t bytes = most > kUnbounded / round ? kUnbounded : most * round;
+        out->bound = std::min(out->bound, bytes);
         most = kUnbounded;
       }
       return body == t.children()[0] && most == t.b ? id : Repeat(body, t.a, most);
     }
     case TermKind::kSequence: {
-      const TermId first = WithoutBounds(t.children()[0], least, rest, levels - 1, bound, plain);
+      const TermId first = WithoutBounds(t.children()[0], least, rest, levels - 1, out);
       // Loops one after another begin a state together: `\s+(\S+\s+){0,8}\S+`.
       const Term& head = terms_[t.children()[0].value];
       const bool on = rest || (head.kind == TermKind::kRepeat && head.regular);
       const TermId second =
-          on ? WithoutBounds(t.children()[1], least, rest, levels - 1, bound, plain)
+          on ? WithoutBounds(t.children()[1], least, rest, levels - 1, out)
              : t.children()[1];
       return first == t.children()[0] && second == t.children()[1] ? id : Sequence(first, second);
     }
@@ -157,12 +157,12 @@ TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int levels,
       bool changed = false;
       for (TermId c : t.children()) {
         parts.push_back(
-            WithoutBounds(c, least, rest || t.kind == TermKind::kAnd, levels - 1, bound, plain));
+            WithoutBounds(c, least, rest || t.kind == TermKind::kAnd, levels - 1, out));
         changed |= parts.back() != c;
       }
       if (!changed) return id;
       if (t.kind == TermKind::kChoice) return Choice(parts);
-      *plain = false;
+      out->plain = false;
       return And(parts);
     }
     default:
@@ -172,10 +172,10 @@ TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int levels,
 
 std::optional<TermStore::Loosened> TermStore::LoosenAll(TermId id, int64_t least) {
   std::lock_guard lock(mutex_);
-  Loosened loosened{id, kUnbounded, true};
-  loosened.state = WithoutBounds(id, least, false, kMaxLoopDepth, &loosened.bound, &loosened.plain);
-  if (loosened.state == id) return std::nullopt;
-  return loosened;
+  BoundsLeftOut out;
+  const TermId state = WithoutBounds(id, least, false, kMaxLoopDepth, &out);
+  if (state == id) return std::nullopt;
+  return Loosened{state, out.bound, out.plain};
 }
 
 // An intersection without the lower bound of its one part that has such.
@@ -208,8 +208,9 @@ TermStore::LooseHead TermStore::LoosenHead(TermId id, int64_t least) {
     if (without.state == first) without.more = 0;
     head = without;
   }
-  bool plain = true;
-  head.state = WithoutBounds(head.state, least, true, kMaxLoopDepth, &head.bound, &plain);
+  BoundsLeftOut out;
+  head.state = WithoutBounds(head.state, least, true, kMaxLoopDepth, &out);
+  head.bound = out.bound;
   return head;
 }
 
@@ -483,7 +484,7 @@ std::optional<uint64_t> TermStore::EndlessFor(TermId id, bool last, int depth, u
   }
 }
 
-std::optional<TermStore::LeastCount> TermStore::FindLeast(TermId id) {
+std::optional<TermStore::LeastCount> TermStore::FindLeast(TermId id, uint64_t least_sure) {
   const Term& t = terms_[id.value];
   if (t.kind != TermKind::kSequence || !BeginsWithQuote(t.children()[1])) return std::nullopt;
   const Term& head = terms_[t.children()[0].value];
@@ -491,7 +492,7 @@ std::optional<TermStore::LeastCount> TermStore::FindLeast(TermId id) {
   std::lock_guard lock(mutex_);
   auto is_bound = [&](TermId part) {
     const Term& p = terms_[part.value];
-    return p.kind == TermKind::kRepeat && p.children()[0] == json_any_ && p.a > 0;
+    return CountsAny(p) && p.a > 0;
   };
   const bool first = is_bound(head.children()[0]);
   const Term& bound = terms_[head.children()[first ? 0 : 1].value];
@@ -505,6 +506,7 @@ std::optional<TermStore::LeastCount> TermStore::FindLeast(TermId id) {
   found.sure = EndlessFor(other, true, 0, &round).value_or(0);
   // A number of rounds must come to be between the bounds.
   if (bound.b != kUnbounded && round > static_cast<uint64_t>(bound.b - bound.a) + 1) found.sure = 0;
+  if (found.sure < least_sure && bound.a != 1) return std::nullopt;
   found.least = bound.a;
   found.head = t.children()[0];
   const TermId parts[] = {Repeat(json_any_, 0, bound.b), other};

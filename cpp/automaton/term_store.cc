@@ -25,6 +25,7 @@
 #include "base/check.h"
 #include "base/json_bytes.h"
 #include "base/mix.h"
+#include "base/sorted.h"
 
 namespace grammask::internal {
 namespace {
@@ -412,8 +413,7 @@ bool TermStore::Flatten(std::span<const TermId> alternatives, TermList* out) {
       flat.push_back(id);
     }
   }
-  std::sort(flat.begin(), flat.end());
-  flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
+  SortUnique(&flat);
   // The empty text beside another nullable alternative adds nothing.
   if (flat.size() > 1 && flat[0] == Empty()) {
     for (size_t i = 1; i < flat.size(); ++i) {
@@ -482,8 +482,7 @@ TermId TermStore::RawAnd(std::span<const TermId> parts) {
       flat.push_back(id);
     }
   }
-  std::sort(flat.begin(), flat.end());
-  flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
+  SortUnique(&flat);
   if (flat.size() > 1 && !MergeAnyContent(&flat)) return Nothing();
   if (flat.empty()) return All();
   if (flat.size() == 1) return flat[0];
@@ -673,8 +672,7 @@ bool TermStore::Endless(TermId id, int64_t rounds) {
         const Term& other = terms_[c.value];
         if (other.kind == TermKind::kNot && terms_[other.children()[0].value].finite) {
           few = few && IsFewTexts(other.children()[0]);
-        } else if (other.kind == TermKind::kRepeat && other.children()[0] == json_any_ &&
-                   other.b != kUnbounded && bound == kUnbounded) {
+        } else if (CountsAny(other) && other.b != kUnbounded && bound == kUnbounded) {
           bound = other.b;
           counted = c;
         } else {

@@ -350,14 +350,15 @@ class TermStore {
   std::optional<Searched> FindSearched(TermId id, uint32_t first_bytes);
   // A string of `least` characters or more and a pattern, `(ANY{a,b} & P) " rest`. That bound
   // refuses no token of up to `sure` bytes that does not end the string: after it P has longer and
-  // longer texts still. UINT64_MAX for all of them. Takes the lock.
+  // longer texts still. UINT64_MAX for all of them. Null where that is less than `least_sure`, unless
+  // `least` is 1. Takes the lock.
   struct LeastCount {
     TermId wider;             // without the bound
     TermId head, wider_head;  // what is before the quote, of each
     int64_t least;
     uint64_t sure;
   };
-  std::optional<LeastCount> FindLeast(TermId id);
+  std::optional<LeastCount> FindLeast(TermId id, uint64_t least_sure);
   // And(), and whether all texts of `part` are some of `whole`. Both take the lock.
   TermId Both(TermId x, TermId y);
   bool IsWithin(TermId part, TermId whole);
@@ -481,6 +482,10 @@ class TermStore {
   bool CountsClash(TermId boolean);
   bool MergeAnyContent(TermList* parts);
   TermId AnyJsonCharacter();
+  // So many of any characters of a JSON string, whatever number.
+  bool CountsAny(const Term& t) const {
+    return t.kind == TermKind::kRepeat && t.children()[0] == json_any_;
+  }
   bool KnowsAnyContent(const TermList& parts);
   void DropContent(TermList* alternatives);
   bool IsContentBefore(TermId id, TermId rest);
@@ -540,8 +545,11 @@ class TermStore {
   std::optional<TermId> WithoutNots(TermId id, bool endless);
   TermId WithoutLeast(TermId id, LooseHead* head);
   TermId WithRepeat(TermId id, const Term& counted, int64_t min);
-  TermId WithoutBounds(TermId id, int64_t least, bool rest, int levels, int64_t* bound,
-                       bool* plain);
+  struct BoundsLeftOut {
+    int64_t bound = kUnbounded;  // bytes that they allow at least
+    bool plain = true;           // none was inside an intersection
+  };
+  TermId WithoutBounds(TermId id, int64_t least, bool rest, int levels, BoundsLeftOut* out);
   std::optional<uint64_t> EndlessFor(TermId id, bool last, int depth, uint64_t* round);
   bool Includes(TermId whole, TermId part);
   bool AddTexts(TermId id, std::vector<std::string>* texts) const;

@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "base/mix.h"
+#include "base/sorted.h"
 #include "base/utf8.h"
 
 namespace grammask::internal {
@@ -46,8 +47,7 @@ uint64_t LengthAfterBackslash(uint32_t code_point) {
 TermId WordTable::Choice(std::vector<std::string_view> words, bool json) {
   // Those of a saved grammar come as they are to be.
   if (!std::ranges::is_sorted(words, std::ranges::less_equal())) {
-    std::ranges::sort(words);
-    words.erase(std::unique(words.begin(), words.end()), words.end());
+    SortUnique(&words);
   }
   uint64_t hash = Mix(MixSeed(), uint64_t{words.size()} * 2 + (json ? 1 : 0));
   for (std::string_view word : words) hash = MixBytes(Mix(hash, word.size()), word);

@@ -15,6 +15,7 @@
 
 #include "base/check.h"
 #include "base/scratch.h"
+#include "base/sorted.h"
 #include "base/utf8.h"
 
 namespace grammask::internal {
@@ -202,8 +203,7 @@ NodeId Simplifier::Record(const internal::Record& record) {
 }
 
 NodeId Simplifier::Tokens(TokenSet tokens) {
-  std::sort(tokens.ids.begin(), tokens.ids.end());
-  tokens.ids.erase(std::unique(tokens.ids.begin(), tokens.ids.end()), tokens.ids.end());
+  SortUnique(&tokens.ids);
   if (tokens.ids.empty() && !tokens.excluded) return nothing_;
   return Intern({NodeKind::kTokens, false, static_cast<uint32_t>(tokens.ids.size()), &tokens});
 }
@@ -462,8 +462,7 @@ NodeId Simplifier::And(std::span<const NodeId> parts) {
       list_.push_back(part);
     }
   }
-  std::sort(list_.begin(), list_.end());
-  list_.erase(std::unique(list_.begin(), list_.end()), list_.end());
+  SortUnique(&list_);
   if (!MergeAnd()) return nothing_;
   if (list_.empty()) return any_bytes_;
   if (list_.size() == 1) return list_[0];
@@ -499,8 +498,7 @@ bool Simplifier::MergeAnd() {
   if (bytes.has_value()) list_.push_back(ByteClass(*bytes));
   if (characters[0].has_value()) list_.push_back(Characters(NodeKind::kClass, *characters[0]));
   if (characters[1].has_value()) list_.push_back(Characters(NodeKind::kJsonClass, *characters[1]));
-  std::sort(list_.begin(), list_.end());
-  list_.erase(std::unique(list_.begin(), list_.end()), list_.end());
+  SortUnique(&list_);
   return list_[0] != nothing_;  // the oldest node of all
 }
 

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/sorted.h"
 #include "mask/along.h"
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
@@ -80,8 +81,7 @@ std::optional<std::vector<uint32_t>> MaskCache::FindExcluded(
     }
   }
   if (!decides) return std::nullopt;
-  std::ranges::sort(found);
-  found.erase(std::unique(found.begin(), found.end()), found.end());
+  SortUnique(&found);
   return found;
 }
 

@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "automaton/lengths.h"
+#include "base/sorted.h"
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
 
@@ -120,9 +121,7 @@ const Level1* MaskCache::Joined(const Level1& head, TermId tail) {
   measure(gatherer, 0);
   if (!head.references.empty()) {
     // Tokens of these nodes, and of those below that the head takes as well, are there twice.
-    std::ranges::sort(draft->accepted);
-    draft->accepted.erase(std::unique(draft->accepted.begin(), draft->accepted.end()),
-                          draft->accepted.end());
+    SortUnique(&draft->accepted);
   }
   return Store(&*draft);
 }

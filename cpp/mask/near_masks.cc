@@ -18,6 +18,7 @@
 #include <bit>
 
 #include "automaton/lengths.h"
+#include "base/sorted.h"
 #include "mask/along.h"
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
@@ -401,11 +402,10 @@ const Level1* MaskCache::FromNearSearch(TermId state, const TermStore::Counted& 
 // without end is still ahead, or gone on with, whatever token comes: then any number is left. So
 // only tokens that get past that loop are read, and those that end the string. Null for others.
 const Level1* MaskCache::FromLeast(TermId state) {
-  const auto found = terms_.FindLeast(state);
+  const auto found = terms_.FindLeast(state, kLeastSame);
   if (!found.has_value()) return nullptr;
   // After the first character the two are in one state.
   if (found->least == 1) return FromWider(state, found->wider, 0, kMostRefused);
-  if (found->sure < kLeastSame) return nullptr;
   const auto nodes = vocab_->nodes();
   const auto tokens = vocab_->trie_tokens();
   const TrieAlphabets& alphabets = vocab_->alphabets();
@@ -538,13 +538,9 @@ const Level1* MaskCache::FromAlternatives(TermId state) {
     draft->reach = std::max(draft->reach, mask.reach);
     draft->completion = std::max(draft->completion, mask.completion);
   }
-  auto once = [](auto* list) {
-    std::ranges::sort(*list);
-    list->erase(std::unique(list->begin(), list->end()), list->end());
-  };
-  once(&draft->accepted);
-  once(&draft->escapes);
-  once(&draft->residues);
+  SortUnique(&draft->accepted);
+  SortUnique(&draft->escapes);
+  SortUnique(&draft->residues);
   if (!bitmaps.empty()) draft->base = bitmaps.size() == 1 ? bitmaps[0] : bitmaps_.Union(bitmaps);
   return Store(&*draft);
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/sorted.h"
 #include "base/utf8.h"
 #include "matcher/engine.h"
 #include "matcher/history.h"
@@ -167,8 +168,7 @@ StatusOr<GrammarMatcher> GrammarMatcher::Create(const CompiledGrammar& grammar,
   if (options.override_stop_tokens.has_value()) {
     std::vector<int32_t>& own = common->own_stop_tokens;
     own = *options.override_stop_tokens;
-    std::ranges::sort(own);
-    own.erase(std::unique(own.begin(), own.end()), own.end());
+    internal::SortUnique(&own);
     common->stop_tokens = &own;
   }
   return GrammarMatcher(std::make_unique<Impl>(common));

@@ -15,6 +15,7 @@
 
 #include "base/mix.h"
 #include "base/numbering.h"
+#include "base/sorted.h"
 #include "parser/set_table.h"
 
 namespace grammask::internal {
@@ -111,8 +112,7 @@ const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
   absl::InlinedVector<TermId, 16> states;
   for (const Item& item : items) states.push_back(item.term);
   if (states.size() > kFewStates) {
-    std::ranges::sort(states);
-    states.erase(std::unique(states.begin(), states.end()), states.end());
+    SortUnique(&states);
   }
   // Bytes between two neighbouring ends of edges behave alike; pieces with the same moves are one
   // class.

@@ -20,6 +20,7 @@
 #include <algorithm>
 
 #include "base/numbering.h"
+#include "base/sorted.h"
 #include "parser/set_table.h"
 
 namespace grammask::internal {
@@ -44,8 +45,7 @@ void SetTable::AppendPlace(SetId set, ProcId proc, Own&& own, PlaceKey* out) {
     const uint32_t ret = self ? own(ProcId(w.ret.value & ~kSelf)) : w.ret.value;
     pairs.push_back(uint64_t{w.to.value} << 32 | ret);
   }
-  std::ranges::sort(pairs);
-  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+  SortUnique(&pairs);
   out->push_back(pairs.size());
   out->insert(out->end(), pairs.begin(), pairs.end());
 }

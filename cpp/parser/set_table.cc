@@ -21,6 +21,7 @@
 // Source: Earley, CACM 1970; Leo, "A general context-free parsing algorithm running in linear time
 // on every LR(k) grammar", 1991 (right recursion). Tests: tests/parser/set_table_test.cc, and the
 // exhaustive worlds.
+#include "base/sorted.h"
 #include "parser/set_table.h"
 
 #include <absl/container/flat_hash_set.h>
@@ -302,8 +303,7 @@ const SetBody& SetTable::MakeBodyLocked(SetId id) {
     }
     for (const TokenEdge& edge : e.tokens) tokens.push_back({edge.tokens, edge.to, item.ret});
   }
-  std::ranges::sort(waiters);
-  waiters.erase(std::unique(waiters.begin(), waiters.end()), waiters.end());
+  SortUnique(&waiters);
   auto* body = new (memory_.Allocate<SetBody>(1)) SetBody;
   body->items =
       items.size() == s.kernel.size() ? s.kernel : memory_.Copy(std::span<const Item>(items));

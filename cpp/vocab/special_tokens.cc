@@ -15,6 +15,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "base/ascii.h"
+#include "base/sorted.h"
 
 namespace grammask::internal {
 namespace {
@@ -113,8 +114,7 @@ std::vector<TokenId> DetectStopTokens(std::span<const std::string> texts,
       if (stops.contains(texts[id])) found.push_back(static_cast<TokenId>(id));
     }
   }
-  std::ranges::sort(found);
-  found.erase(std::unique(found.begin(), found.end()), found.end());
+  SortUnique(&found);
   return found;
 }
 

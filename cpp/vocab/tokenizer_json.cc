@@ -19,6 +19,7 @@
 #include <span>
 #include <utility>
 
+#include "base/sorted.h"
 #include "base/utf8.h"
 #include "vocab/bytes_style.h"
 #include "vocab/decode.h"
@@ -160,8 +161,7 @@ StatusOr<TokenizerJson> ReadTokenizerJson(std::string_view text, const Limits& l
     GM_RETURN_IF_ERROR(table.Set(token.id, std::move(token.text), /*may_replace=*/true));
     if (is_special) special.push_back(static_cast<TokenId>(token.id));
   }
-  std::ranges::sort(special);
-  special.erase(std::unique(special.begin(), special.end()), special.end());
+  SortUnique(&special);
   result.special_token_ids = std::move(special);
   result.vocab = std::move(table).Take();
   const bool is_exact = style.is_exact && !HoldsHexByteAsText(style, result.vocab);

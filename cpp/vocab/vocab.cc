@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/sorted.h"
 #include "vocab/decode.h"
 #include "vocab/digest.h"
 #include "vocab/find_node.h"
@@ -51,11 +52,6 @@ Status CheckTokenSizes(std::span<const std::string> encoded) {
   return ResourceExhausted("the vocabulary's tokens are " + std::to_string(total) +
                            " bytes long in all; at most " + std::to_string(kMaxTotalBytes) +
                            " are supported");
-}
-
-void SortUnique(std::vector<TokenId>* ids) {
-  std::ranges::sort(*ids);
-  ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
 }
 
 // Refuses an id that is not in [0, bound).

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "automaton/term_store.h"
+#include "base/sorted.h"
 
 namespace grammask::internal {
 namespace {
@@ -143,8 +144,7 @@ TEST_F(CountRanges, RandomChoices) {
     }
     const TermId all = Choice(alternatives);
     const Term& t = s_.term(all);
-    std::ranges::sort(alternatives);
-    alternatives.erase(std::unique(alternatives.begin(), alternatives.end()), alternatives.end());
+    SortUnique(&alternatives);
     fewer += (t.kind == TermKind::kChoice ? t.children().size() : 1) < alternatives.size();
     for (const std::string& text : texts) {
       ASSERT_EQ(Matches(all, text), expected.contains(text)) << s_.ToString(all) << " " << text;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/sorted.h"
 #include "mask/mask_world.h"
 
 namespace grammask::internal {
@@ -61,8 +62,7 @@ std::vector<std::string> Tokens() {
     if (random() % 4 == 0) token.pop_back();
     if (!token.empty()) tokens.push_back(token);
   }
-  std::ranges::sort(tokens);
-  tokens.erase(std::ranges::unique(tokens).begin(), tokens.end());
+  SortUnique(&tokens);
   return tokens;
 }
 

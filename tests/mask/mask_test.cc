@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/sorted.h"
 #include "mask_world.h"
 #include "parser/random_grammar.h"
 
@@ -351,8 +352,7 @@ std::vector<std::string> ManyTokens() {
       }
     }
   }
-  std::ranges::sort(tokens);
-  tokens.erase(std::ranges::unique(tokens).begin(), tokens.end());
+  SortUnique(&tokens);
   return tokens;
 }
 
@@ -467,8 +467,7 @@ TEST(Mask, LoopsBeyondAscii) {
   for (const char* odd : {"\x80", "\xA9x", "a\xFF", "\xC3", "\xE4\xB8", "\xF0\x9F"}) {
     tokens.push_back(odd);
   }
-  std::ranges::sort(tokens);
-  tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+  SortUnique(&tokens);
   const auto vocab = MakeVocab(tokens);
   const CodePointSet no_space =
       CodePointSet::All().Minus({{' ', ' '}, {0xA0, 0xA0}, {0x2028, 0x2029}, {0x3000, 0x3000}});
@@ -652,8 +651,7 @@ TEST(Mask, WhatIsLeftOverWaitsUntilSomethingMayFollow) {
     constexpr const char* kEnds[] = {",", ".", ").", "],", ">", "", "", ""};
     tokens.push_back(word + kEnds[random() % 8]);
   }
-  std::ranges::sort(tokens);
-  tokens.erase(std::ranges::unique(tokens).begin(), tokens.end());
+  SortUnique(&tokens);
   const auto vocab = MakeVocab(tokens);
   MaskWorld w(vocab);
   auto grammar = [&](auto&& body) {

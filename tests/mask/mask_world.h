@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "automaton/build.h"
+#include "base/sorted.h"
+#include "grammar/json_schema.h"
 #include "mask/mask_cache.h"
 #include "oracle/masks.h"
 #include "parser/set_table.h"
@@ -42,8 +44,7 @@ inline std::vector<std::string> ManyTokens(std::initializer_list<const char*> te
     for (size_t n = 1 + random() % longest; n > 0; --n) token += letters[random() % letters.size()];
     tokens.push_back(token);
   }
-  std::ranges::sort(tokens);
-  tokens.erase(std::ranges::unique(tokens).begin(), tokens.end());
+  SortUnique(&tokens);
   return tokens;
 }
 
@@ -94,6 +95,17 @@ class MaskWorld {
       b.SetBody(item, fill(b));
       return b.Sequence({b.Rule(item), b.Bytes(after)});
     });
+  }
+
+  // Checks all sets on the way through each of the texts, documents of a JSON schema.
+  void CheckSchema(const std::string& schema, const std::vector<std::string>& texts) {
+    const StatusOr<Grammar> grammar = GrammarFromJsonSchema(schema);
+    ASSERT_TRUE(grammar.ok()) << grammar.status().message();
+    const SetId start = Start(*grammar);
+    for (const std::string& text : texts) {
+      CheckAlong(start, text, schema);
+      if (testing::Test::HasFatalFailure()) return;
+    }
   }
 
   std::vector<TokenId> Filled(SetId set) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sorted.h"
 #include "mask/mask_world.h"
 
 namespace grammask::internal {
@@ -21,8 +22,7 @@ std::vector<std::string> Tokens() {
                   "aab\\\"b\"", "12-\"]", "-\"]", "\",\n  ab", "\"]", "abab\"", "ab\"x", "\\u00e9"},
                  8, "aab1\"\\-u0", 120, 7);
   tokens.insert(tokens.end(), others.begin(), others.end());
-  std::ranges::sort(tokens);
-  tokens.erase(std::ranges::unique(tokens).begin(), tokens.end());
+  SortUnique(&tokens);
   return tokens;
 }
 

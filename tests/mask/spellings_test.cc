@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sorted.h"
 #include "mask_world.h"
 
 namespace grammask::internal {
@@ -32,8 +33,7 @@ std::vector<std::string> PiecesOfSpellings(bool behind) {
       if (behind) add(s + t);
     }
   }
-  std::ranges::sort(tokens);
-  tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+  SortUnique(&tokens);
   return tokens;
 }
 

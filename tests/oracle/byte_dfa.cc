@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/sorted.h"
 #include "base/utf8.h"
 
 namespace grammask::internal {
@@ -399,8 +400,7 @@ ByteDfa ByteDfa::Build(const Grammar& grammar, NodeId id) {
           if (edge.bytes.Has(static_cast<uint8_t>(b))) next.push_back(edge.to);
         }
       }
-      std::sort(next.begin(), next.end());
-      next.erase(std::unique(next.begin(), next.end()), next.end());
+      SortUnique(&next);
       auto [it, is_new] = closed.try_emplace(next, 0);
       if (is_new) it->second = builder.StateOf(close(next));
       dfa.next_[s][static_cast<size_t>(b)] = it->second;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sorted.h"
 #include "base/utf8.h"
 #include "vocab/trie.h"
 
@@ -192,8 +193,7 @@ TEST(TrieAlphabets, RandomBytes) {
       for (size_t n = random() % 5 + 1; n > 0; --n) token += bytes[random() % bytes.size()];
       tokens.push_back(token);
     }
-    std::ranges::sort(tokens);
-    tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+    SortUnique(&tokens);
     Check(tokens);
     if (HasFailure()) return;
   }

@@ -19,16 +19,11 @@
 #include <algorithm>
 
 #include "base/scratch.h"
+#include "base/sorted.h"
 #include "grammar/json_schema/normalise.h"
 
 namespace grammask::internal {
 namespace {
-
-template <class T>
-void SortUnique(ScratchVector<T>* list) {
-  std::sort(list->begin(), list->end());
-  list->erase(std::unique(list->begin(), list->end()), list->end());
-}
 
 template <class T>
 ScratchVector<T> Union(const ScratchVector<T>& a, const ScratchVector<T>& b) {

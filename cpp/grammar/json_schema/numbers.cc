@@ -13,15 +13,10 @@
 #include <algorithm>
 
 #include "base/scratch.h"
+#include "base/sorted.h"
 
 namespace grammask::internal {
 namespace {
-
-void SortUnique(ScratchVector<Decimal>* list) {
-  if (list->size() < 2) return;
-  std::sort(list->begin(), list->end());
-  list->erase(std::unique(list->begin(), list->end()), list->end());
-}
 
 NumberSet NoNumbers() {
   NumberSet set;

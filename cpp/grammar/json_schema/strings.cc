@@ -40,7 +40,7 @@ bool Ascending(const ScratchVector<ScratchString>& list) {
   return std::adjacent_find(list.begin(), list.end(), std::greater_equal<>()) == list.end();
 }
 
-void SortUnique(ScratchVector<ScratchString>* list) {
+void SortUniqueTexts(ScratchVector<ScratchString>* list) {
   if (Ascending(*list)) return;
   // By their first sixteen bytes as far as these tell; the texts move once, when their order is
   // known.
@@ -491,7 +491,7 @@ class BodyWriter {
 void StringSet::Normalise() {
   if (IsAll()) return;
   for (auto* list : {&patterns, &not_patterns, &formats, &not_formats, &excluded}) {
-    if (list->size() > 1) SortUnique(list);
+    if (list->size() > 1) SortUniqueTexts(list);
   }
   std::erase_if(patterns, MatchesEverything);
   min_length = std::max<int64_t>(min_length, 0);
@@ -503,7 +503,7 @@ void StringSet::Normalise() {
     return;
   }
   if (values) {
-    SortUnique(&*values);
+    SortUniqueTexts(&*values);
     if (min_length > 0 || max_length != kUnbounded || !excluded.empty()) {
       std::erase_if(*values, [&](const ScratchString& v) {
         return !LengthFits(v) || std::binary_search(excluded.begin(), excluded.end(), v);
@@ -572,7 +572,7 @@ bool MergeValues(const StringSet& from, StringSet* into, size_t most) {
   }
   if (!OnlyValues(from) || !OnlyValues(*into)) return false;
   into->values->insert(into->values->end(), from.values->begin(), from.values->end());
-  SortUnique(&*into->values);
+  SortUniqueTexts(&*into->values);
   return true;
 }
 
@@ -607,8 +607,8 @@ StringSet Intersect(const StringSet& a, const StringSet& b) {
   append(&set.excluded, b.excluded);
   if (a.values && b.values) {
     ScratchVector<ScratchString> x = *a.values, y = *b.values, both;
-    SortUnique(&x);
-    SortUnique(&y);
+    SortUniqueTexts(&x);
+    SortUniqueTexts(&y);
     std::set_intersection(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(both));
     set.values = std::move(both);
   } else if (b.values) {

@@ -11,6 +11,7 @@
 
 #include "base/mix.h"
 #include "base/scratch.h"
+#include "base/sorted.h"
 #include "base/utf8.h"
 
 namespace grammask::internal {
@@ -68,8 +69,7 @@ ExprId ExprPool::Combine(ExprKind op, std::span<const ExprId> list) {
       flat.push_back(p);
     }
   }
-  std::sort(flat.begin(), flat.end());
-  flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
+  SortUnique(&flat);
   for (ExprId p : flat) {
     if (kind(p) != ExprKind::kNot) continue;
     if (std::binary_search(flat.begin(), flat.end(), parts(p)[0])) return absorbing;
