@@ -448,6 +448,31 @@ std::optional<TermStore::Searched> TermStore::FindSearched(TermId id, uint32_t f
   return found;
 }
 
+std::optional<TermStore::Progress> TermStore::FindProgress(TermId id) {
+  const Term& t = terms_[id.value];
+  if (t.kind != TermKind::kSequence || !BeginsWithQuote(t.children()[1])) return std::nullopt;
+  const Term& head = terms_[t.children()[0].value];
+  if (head.kind != TermKind::kAnd) return std::nullopt;
+  std::lock_guard lock(mutex_);
+  for (TermId c : head.children()) {
+    const Term& part = terms_[c.value];
+    if (part.kind != TermKind::kChoice || !part.regular) continue;
+    const auto loop = LoopOf(c, 0, 0);
+    if (!loop.has_value() || loop->excluding || !IsOneCharacter(loop->x)) continue;
+    absl::InlinedVector<TermId, 8> begun(part.children().begin(), part.children().end());
+    const auto search = std::ranges::find(begun, loop->part);
+    if (search == begun.end()) continue;
+    begun.erase(search);
+    auto with = [&](TermId instead) {
+      absl::InlinedVector<TermId, 8> parts(head.children().begin(), head.children().end());
+      std::ranges::replace(parts, c, instead);
+      return Sequence(And(parts), t.children()[1]);
+    };
+    return Progress{with(loop->part), with(Choice(begun))};
+  }
+  return std::nullopt;
+}
+
 // As many bytes of any text of `id` leave so much of it that a loop without end is still to come,
 // or is gone on with. `last`: nothing follows. Nothing where there is no such loop; UINT64_MAX
 // where it is never left. `round`: raised to the bytes of a round of such loops.

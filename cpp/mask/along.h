@@ -35,14 +35,19 @@ class Along {
     states_.resize(std::min(same + 1, states_.size()));
     while (states_.size() <= text.size() && states_.back() != TermStore::Nothing()) {
       const auto byte = static_cast<uint8_t>(text[states_.size() - 1]);
-      states_.push_back(TargetOf(terms_.Expand(states_.back()).bytes, byte));
+      const Expansion& from = terms_.Expand(states_.back());
+      left_ |= terms_.term(states_.back()).nullable || !from.calls.empty();
+      states_.push_back(TargetOf(from.bytes, byte));
     }
     return states_.back();
   }
+  // Whether in any text so far the procedure might have ended, or called another, before its end.
+  bool left() const { return left_; }
 
  private:
   TermStore& terms_;
   std::string_view last_;
+  bool left_ = false;
   std::vector<TermId> states_;  // by the bytes before them, up to where there is none
 };
 

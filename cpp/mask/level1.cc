@@ -18,7 +18,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/byte_set.h"
 #include "base/check.h"
+#include "base/sorted.h"
+#include "mask/along.h"
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
 
@@ -31,6 +34,9 @@ constexpr size_t kManyEscapes = 256;  // nodes over which what is left over ther
 constexpr int kLoop = 8;              // bytes of a loop that may be leapt over
 constexpr size_t kTrieOverhead = 64;  // bytes that finding a residual trie again takes
 constexpr uint32_t kFewOthers = 8;    // the share of the trie's nodes that others are at most
+constexpr int kFewBytes = 4;          // with which what follows a loop begins as the loop goes on
+constexpr size_t kMostOver = 8192;    // tokens over a loop's bound that are read
+constexpr ByteSet kBeyondAscii = ByteSet::Range(0x80, 0xFF);
 
 }  // namespace
 
@@ -176,12 +182,60 @@ const Level1* MaskCache::FromLoop(TermId state, int64_t most, Slice* slice) {
 // Whether tokens of more X's than a loop may have are refused: what follows the loop, `rest`,
 // cannot begin with an X, and the procedure does not end there.
 bool MaskCache::EndsBefore(TermId rest, TermId x) {
-  if (terms_.term(rest).nullable || !terms_.Expand(rest).calls.empty()) return false;
+  const auto both = BytesInBoth(rest, x);
+  return both.has_value() && both->empty();
+}
+
+// The bytes with which `rest`, which follows a loop of X, begins as an X does; nothing where they
+// are more than a few of ASCII, or where it may be over before a byte of its own.
+std::optional<ByteSet> MaskCache::BytesInBoth(TermId rest, TermId x) {
+  if (terms_.term(rest).nullable || !terms_.Expand(rest).calls.empty()) return std::nullopt;
+  ByteSet both;
   for (const ByteEdge& after : terms_.Expand(rest).bytes) {
     for (const ByteEdge& e : terms_.Expand(x).bytes) {
-      if (after.lo <= e.hi && e.lo <= after.hi) return false;
+      if (after.lo <= e.hi && e.lo <= after.hi) {
+        both.AddRange(std::max(after.lo, e.lo), std::min(after.hi, e.hi));
+      }
     }
   }
+  if (both.size() > kFewBytes || !(both & kBeyondAscii).empty()) return std::nullopt;
+  return both;
+}
+
+// The tokens of more X's than the `most` of a loop, of which what follows the loop has some: it
+// begins with one of the bytes `first`, and so do few tokens go on somewhere. False where they are
+// too many, or where the procedure may end inside of them.
+bool MaskCache::TakeOverBound(TermId state, uint64_t most, const ByteSet& first, Slice* slice,
+                              Draft* draft) {
+  const auto nodes = vocab_->nodes();
+  const auto counts = slice->Counts();
+  std::vector<uint32_t> places;
+  for (int b = 0; b < 128; ++b) {
+    if (!first.Has(static_cast<uint8_t>(b))) continue;
+    uint32_t seen = 0;  // below nodes that add the byte are some that add it once more
+    for (uint32_t i : vocab_->alphabets().adding(static_cast<uint8_t>(b))) {
+      const uint32_t end = nodes[nodes[i].end].tokens;
+      for (uint32_t p = std::max(seen, nodes[i].tokens); p < end; ++p) {
+        if (counts[p] > most) places.push_back(p);
+      }
+      seen = std::max(seen, end);
+      if (places.size() > kMostOver) return false;
+    }
+  }
+  SortUnique(&places);
+  Along along(&terms_, state);
+  std::vector<TokenId> taken;
+  uint64_t after = 0;
+  for (uint32_t p : places) {
+    const TokenId token = vocab_->trie_tokens()[p];
+    const TermId then = along.Read(vocab_->bytes(token));
+    if (along.left()) return false;
+    if (then == TermStore::Nothing()) continue;
+    taken.push_back(token);
+    after = std::max(after, terms_.term(then).min_length);
+  }
+  draft->accepted.insert(draft->accepted.end(), taken.begin(), taken.end());
+  AddReach(after, draft);
   return true;
 }
 
@@ -201,13 +255,19 @@ bool MaskCache::TakeSlice(TermId state, Draft* draft) {
   const bool bounded = head.kind == TermKind::kRepeat && head.b != kUnbounded;
   if (bounded) slice = SliceFor(head.children()[0]);
   if (slice != nullptr) {
-    if (head.b < slice->longest() &&
-        !EndsBefore(sequence ? t.children()[1] : TermStore::Empty(), head.children()[0])) {
+    const auto most = static_cast<uint64_t>(head.b);
+    std::optional<ByteSet> both = ByteSet();
+    if (head.b < slice->longest()) {
+      both = BytesInBoth(sequence ? t.children()[1] : TermStore::Empty(), head.children()[0]);
+      if (!both.has_value()) return false;
+    }
+    if (both->empty()) {
+      draft->made = FromLoop(state, head.b, slice);
+      if (draft->made != nullptr) return true;
+    } else if (!TakeOverBound(state, most, *both, slice, draft)) {
       return false;
     }
-    draft->made = FromLoop(state, head.b, slice);
-    if (draft->made != nullptr) return true;
-    draft->slice = slice->UpTo(static_cast<uint64_t>(head.b));
+    draft->slice = slice->UpTo(most);
     WalkOthers(state, *slice, draft);
     AddReach(t.min_length, draft);
     return true;

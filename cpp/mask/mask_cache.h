@@ -141,11 +141,15 @@ class MaskCache {
   const Level1* FromLoop(TermId state, int64_t most, Slice* slice);
   const Level1* FromOtherBounds(TermId state);
   const Level1* FromAlternatives(TermId state);
+  const Level1* FromProgress(TermId state);
+  const Level1* UnionOf(std::span<const TermId> alternatives);
   const Level1* FromAnyNumber(TermId state);
   const Level1* FromCount(const TermStore::Counted& counted);
   const Level1* FromNearSearch(TermId state, const TermStore::Counted& counted);
   const Level1* FromLeast(TermId state);
   bool EndsBefore(TermId rest, TermId x);
+  std::optional<ByteSet> BytesInBoth(TermId rest, TermId x);
+  bool TakeOverBound(TermId state, uint64_t most, const ByteSet& first, Slice* slice, Draft* draft);
   std::shared_ptr<const CountedTokens> TokensOf(const TermStore::Counted& counted);
   const Level1* FromLoose(TermId state, const TermStore::Loosened& loosened);
   const Level1* FromWider(TermId state, TermId wider, uint64_t same, size_t most);

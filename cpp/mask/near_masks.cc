@@ -466,6 +466,7 @@ const Level1* MaskCache::FromOtherBounds(TermId state) {
   const bool near = counted.has_value() && counted->most <= kNear;
   if (near) {
     if (const Level1* made = FromNearSearch(state, *counted)) return made;
+    if (const Level1* made = FromProgress(state)) return made;
     if (const Level1* made = FromCount(*counted)) return made;
   }
   if (const Level1* made = FromLeast(state)) return made;
@@ -473,6 +474,9 @@ const Level1* MaskCache::FromOtherBounds(TermId state) {
   const auto far = terms_.LoosenAll(state, vocab_->max_token_bytes() + 1);
   if (far.has_value()) {
     if (const Level1* made = FromLoose(state, *far)) return made;
+  }
+  if (!near) {
+    if (const Level1* made = FromProgress(state)) return made;
   }
   // Of those that are nearer the widest first: what is near another one is then found once for all
   // values of it, as nine words left, of however many characters.
@@ -485,8 +489,10 @@ const Level1* MaskCache::FromOtherBounds(TermId state) {
   }
   // Of loops that count in step neither is left out without the other, and `X{9,9} | X{9,9} Y` is
   // another state for each number, as is `X{9,9}` without its upper bound.
-  if (!loosened.empty() && loosened.front().bound < kInStep) {
+  if (loosened.empty() || loosened.front().bound < kInStep) {
     if (const Level1* made = FromAlternatives(state)) return made;
+  }
+  if (!loosened.empty() && loosened.front().bound < kInStep) {
     if (!near && counted.has_value() && counted->least > 0) {
       if (const Level1* made = FromCount(*counted)) return made;
     }
@@ -515,12 +521,37 @@ const Level1* MaskCache::FromAlternatives(TermId state) {
     std::lock_guard lock(terms_.mutex());
     for (TermId& a : alternatives) a = terms_.Sequence(a, t.children()[1]);
   }
+  bool some_counted = false;
   for (TermId a : alternatives) {
     const auto counted = terms_.FindCount(a);
-    const bool shared = counted.has_value() ? EndsBefore(counted->rest, counted->x)
-                                            : !terms_.LoosenAll(a, kLeastSame).has_value();
-    if (!shared) return nullptr;
+    some_counted |= counted.has_value() && counted->most > 1;
+    if (counted.has_value()) {
+      const auto both = BytesInBoth(counted->rest, counted->x);
+      if (!both.has_value() || (!both->empty() && SliceFor(counted->x) == nullptr)) return nullptr;
+    } else if (terms_.LoosenAll(a, kLeastSame).has_value()) {
+      return nullptr;
+    }
   }
+  if (!some_counted) return nullptr;
+  return UnionOf(alternatives);
+}
+
+// The mask of a string between bounds in which something is searched for of which some has come:
+// that of the search as it is in the beginning, which is counted once whatever has come, and that
+// of going on with what has begun, which few tokens do. Null where it is not so.
+const Level1* MaskCache::FromProgress(TermId state) {
+  const auto found = terms_.FindProgress(state);
+  if (!found.has_value()) return nullptr;
+  if (found->search == TermStore::Nothing()) return &OfState(found->begun);
+  if (found->begun == TermStore::Nothing()) return &OfState(found->search);
+  const auto counted = terms_.FindCount(found->search);
+  if (!counted.has_value() || !EndsBefore(counted->rest, counted->x)) return nullptr;
+  const TermId both[] = {found->search, found->begun};
+  return UnionOf(both);
+}
+
+// The mask of all of the alternatives; null where one of them refuses tokens inside a reference.
+const Level1* MaskCache::UnionOf(std::span<const TermId> alternatives) {
   const DraftLease draft(&drafts_);
   absl::InlinedVector<const uint32_t*, kMostBounds> bitmaps;
   draft->reach = draft->completion = 0;

@@ -336,11 +336,14 @@ const uint32_t* Slice::Make(size_t n) {
   return bitmap;
 }
 
+std::span<const uint16_t> Slice::Counts() {
+  std::lock_guard lock(mutex_);
+  if (counts_.empty()) Count();  // after which they stay
+  return counts_;
+}
+
 std::optional<std::vector<uint32_t>> Slice::Between(uint64_t from, uint64_t to, size_t limit) {
-  {
-    std::lock_guard lock(mutex_);
-    if (counts_.empty()) Count();  // after which they stay
-  }
+  Counts();
   std::vector<uint32_t> places;
   ForEachOf(from, to, [&](size_t i) {
     places.push_back(static_cast<uint32_t>(i));

@@ -48,6 +48,8 @@ class Slice {
   // The tokens of `from` to `to` X, `from` > 0, by their places in the order of the vocabulary's
   // trie, ascending; nothing where they are more than `limit`.
   std::optional<std::vector<uint32_t>> Between(uint64_t from, uint64_t to, size_t limit);
+  // Of each token in the order of the vocabulary's trie the number of X, 0 where it is none.
+  std::span<const uint16_t> Counts();
   int longest() const { return longest_; }  // greatest number of X in a token
   const TokenTrie& others() const { return others_; }
   // The child of the root of others() for a first byte, or 0.
@@ -71,9 +73,7 @@ class Slice {
   const size_t words_;
   Alphabet single_;  // Characters()
   int longest_ = 0;
-  // Of each token in the order of the vocabulary's trie, once known: the number of X, 0 where it is
-  // none.
-  std::vector<uint16_t> counts_;
+  std::vector<uint16_t> counts_;  // Counts(), once known
   std::vector<uint32_t> long_;  // indexes of tokens of more than kLong X, once known
   TokenTrie others_;
   std::vector<TokenRun> other_runs_;  // the same tokens; ascending

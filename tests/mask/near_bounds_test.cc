@@ -156,5 +156,54 @@ TEST(NearBounds, SeveralLoops) {
   });
 }
 
+// Of what is searched for some has come, and there is room to begin anew, just so, or no more.
+TEST(NearBounds, SearchesUnderWay) {
+  CheckAll({
+      {R"({"pattern": "([0-9a-f]{1,2}:){3}[0-9a-f]{1,2}", "maxLength": 16})",
+       {"ab:c0:0:12", "0:1:ab--0:1:2:3", "a:b:c---a:b:c:d", "------0:1:2:3ab"}},
+      {R"({"pattern": "([0-9a-f]{1,2}:){3}[0-9a-f]{1,2}", "minLength": 12, "maxLength": 40})",
+       {"ab:c0:0:12ab", "0:1:2:3-abcdefghij-0:1", "-abcdefghij-abcdefghij-a:b:c:d"}},
+      {R"({"pattern": "key/[a-j]{3,9}-[0-9]{2}", "minLength": 12, "maxLength": 24})",
+       {"key/abc-00.key/", "key/key/abc-01ab", "-key/abcdefghi-12", "k\u0065y/abcde-12"}},
+      {R"({"pattern": "arn:[a-z]*:service:[a-j]{2}", "maxLength": 30})",
+       {"arn:aws:service:ab", "arn:arn:a:service:ab12", "abcdefghijarn:abcd:service:ab"}},
+      {R"({"pattern": "[a-z]+-[0-9]{3}$", "maxLength": 18})",
+       {"abcdefghij-123", "a-12a-123", "0123456789-a-012"}},
+  });
+}
+
+// What follows a loop may be one of its rounds, too.
+TEST(NearBounds, LoopsThatBeginWithWhatFollows) {
+  CheckAll({
+      {R"({"pattern": "^[^~]{1,20}:service:[a-z]+$"})",
+       {"aaaa:service:a", "-:service:service:service:ab", "aa\u0061\u003aservice:a"}},
+      {R"({"pattern": "^([0-9]*|[^~]{1,20}:key/[a-j]+)$", "maxLength": 200})",
+       {"0123456789", "abcdefghij:key/ab", "0123456789:key/:key/a", "a:\u006bey/a"}},
+      {R"({"pattern": "^[^~]{3,9}(-+|a{9})[0-9]{2}$"})", {"abcaaaaaaaaa12", "-----12", "abc--12"}},
+      {R"({"pattern": "^([^~]{0,6}:|[^~]{0,12}/)[a-j]*$"})", {"ab:abc", "a:b:c/abc", "::::::", "/a/b/c"}},
+  });
+}
+
+// The rule ends within a token, after what a loop could have gone on with, and its caller goes on.
+TEST(NearBounds, RuleEndsWithARoundOfItsLoop) {
+  const auto vocab = MakeVocab(Tokens());
+  for (const int64_t most : {2, 5, 9, 14}) {
+    for (const char* after : {":service:", "-a", "abc"}) {
+      for (const bool json : {false, true}) {
+        MaskWorld w(vocab);
+        const SetId start = w.StartItem(after, [&](GrammarBuilder& b) {
+          const CodePointSet set = CodePointSet::All().Minus({{'~', '~'}});
+          const NodeId one = json ? b.JsonClass(set) : b.Class(set);
+          return b.Sequence({b.Repeat(one, 0, most), json ? b.JsonText(":") : b.Bytes(":")});
+        });
+        const std::string what = std::to_string(most) + ", then " + after;
+        w.CheckAlong(start, "a:" + std::string(after), what);
+        if (most >= 5) w.CheckAlong(start, "ab:a::" + std::string(after), what);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace grammask::internal
