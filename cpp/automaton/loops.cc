@@ -147,8 +147,7 @@ TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int levels,
       const Term& head = terms_[t.children()[0].value];
       const bool on = rest || (head.kind == TermKind::kRepeat && head.regular);
       const TermId second =
-          on ? WithoutBounds(t.children()[1], least, rest, levels - 1, out)
-             : t.children()[1];
+          on ? WithoutBounds(t.children()[1], least, rest, levels - 1, out) : t.children()[1];
       return first == t.children()[0] && second == t.children()[1] ? id : Sequence(first, second);
     }
     case TermKind::kChoice:
@@ -156,8 +155,7 @@ TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int levels,
       absl::InlinedVector<TermId, 8> parts;
       bool changed = false;
       for (TermId c : t.children()) {
-        parts.push_back(
-            WithoutBounds(c, least, rest || t.kind == TermKind::kAnd, levels - 1, out));
+        parts.push_back(WithoutBounds(c, least, rest || t.kind == TermKind::kAnd, levels - 1, out));
         changed |= parts.back() != c;
       }
       if (!changed) return id;

@@ -359,8 +359,8 @@ class TermStore {
 
   // A string of `least` characters or more and a pattern, `(ANY{a,b} & P) " rest`. That bound
   // refuses no token of up to `sure` bytes that does not end the string: after it P has longer and
-  // longer texts still. UINT64_MAX for all of them. Null where that is less than `least_sure`, unless
-  // `least` is 1. Takes the lock.
+  // longer texts still. UINT64_MAX for all of them. Null where that is less than `least_sure`,
+  // unless `least` is 1. Takes the lock.
   struct LeastCount {
     TermId wider;             // without the bound
     TermId head, wider_head;  // what is before the quote, of each

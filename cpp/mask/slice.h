@@ -74,7 +74,7 @@ class Slice {
   Alphabet single_;  // Characters()
   int longest_ = 0;
   std::vector<uint16_t> counts_;  // Counts(), once known
-  std::vector<uint32_t> long_;  // indexes of tokens of more than kLong X, once known
+  std::vector<uint32_t> long_;    // indexes of tokens of more than kLong X, once known
   TokenTrie others_;
   std::vector<TokenRun> other_runs_;  // the same tokens; ascending
   uint32_t root_children_[256] = {};

@@ -21,7 +21,6 @@
 // Source: Earley, CACM 1970; Leo, "A general context-free parsing algorithm running in linear time
 // on every LR(k) grammar", 1991 (right recursion). Tests: tests/parser/set_table_test.cc, and the
 // exhaustive worlds.
-#include "base/sorted.h"
 #include "parser/set_table.h"
 
 #include <absl/container/flat_hash_set.h>
@@ -29,6 +28,8 @@
 
 #include <algorithm>
 #include <utility>
+
+#include "base/sorted.h"
 
 namespace grammask::internal {
 namespace {

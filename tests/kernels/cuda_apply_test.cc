@@ -71,7 +71,8 @@ class CudaApplyTest : public testing::TestWithParam<Format> {
                          uint32_t threads, uint32_t spare, ThreadOrder order, uint32_t rows,
                          bool plain = false) {
     const int64_t lanes = 16 / LogitBytes(GetParam().format);
-    const auto chunks = static_cast<uint32_t>((columns + lanes - 1 + words * 32 - 1) / (words * 32));
+    const auto chunks =
+        static_cast<uint32_t>((columns + lanes - 1 + words * 32 - 1) / (words * 32));
     const uint32_t warps = threads / 32, blocks = (chunks + warps - 1) / warps + spare;
     return RunKernel(std::string("grammask_apply_") + (copy ? "copy_" : "") + GetParam().kernel +
                          (plain                ? "_plain"
@@ -214,13 +215,15 @@ TEST_P(CudaApplyTest, PlainRows) {
         Bytes memory(static_cast<size_t>(rows * stride * bytes), &random_);
         Bytes want = memory;
         const std::vector<int32_t> chosen = {1, 2, 3};
-        ApplyMaskToRows(
-            {format.format, want.data(), stride, mask.data(), words, columns, offset}, chosen,
-            CpuIsa::kScalar);
+        ApplyMaskToRows({format.format, want.data(), stride, mask.data(), words, columns, offset},
+                        chosen, CpuIsa::kScalar);
         ApplyParams p{};
-        p.in = {memory.data(), stride,
-                mask.data(),   words,
-                static_cast<int32_t>(offset), static_cast<int32_t>(columns)};
+        p.in = {memory.data(),
+                stride,
+                mask.data(),
+                words,
+                static_cast<int32_t>(offset),
+                static_cast<int32_t>(columns)};
         p.out = memory.data();
         p.out_stride = stride;
         p.out_columns = static_cast<int32_t>(columns);

@@ -108,8 +108,9 @@ TEST_F(CudaLaunchTest, AppliesAllRows) {
 TEST_F(CudaLaunchTest, RowsWithNothingToFindOutHaveTheirKernel) {
   alignas(16) float logits[4 * 68];
   std::fill(std::begin(logits), std::end(logits), 1.0f);
-  const auto kernel = [&](int64_t stride, int64_t columns, int64_t offset, int begin, int64_t rows) {
-    DeviceLogits in = {LogitFormat::kFloat32, logits + begin, rows,  columns, stride,
+  const auto kernel = [&](int64_t stride, int64_t columns, int64_t offset, int begin,
+                          int64_t rows) {
+    DeviceLogits in = {LogitFormat::kFloat32, logits + begin, rows,   columns, stride,
                        mask_.data(),          rows,           kWords, kWords};
     in.vocab_offset = offset;
     EXPECT_TRUE(LaunchApply(in, {}, nullptr, 0, {0, 0}).ok());
@@ -131,8 +132,8 @@ TEST_F(CudaLaunchTest, MoreRowsThanAGridHasTakeSeveralLaunches) {
   for (size_t i = 0; i < mask.size(); ++i) mask[i] = i % 3 == 0 ? 0 : 1;
   const int before = fake_.launches();
   fake_.skip(1);  // threads by the million
-  const DeviceLogits in = {LogitFormat::kFloat32, logits.data(), rows, 1, 1, mask.data(), rows,
-                           1, 1};
+  const DeviceLogits in = {LogitFormat::kFloat32, logits.data(), rows, 1, 1,
+                           mask.data(),           rows,          1,    1};
   const Status status = LaunchApply(in, {}, nullptr, 0, {0, 0});
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(fake_.launches() - before, 2);

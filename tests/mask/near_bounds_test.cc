@@ -180,7 +180,8 @@ TEST(NearBounds, LoopsThatBeginWithWhatFollows) {
       {R"({"pattern": "^([0-9]*|[^~]{1,20}:key/[a-j]+)$", "maxLength": 200})",
        {"0123456789", "abcdefghij:key/ab", "0123456789:key/:key/a", "a:\u006bey/a"}},
       {R"({"pattern": "^[^~]{3,9}(-+|a{9})[0-9]{2}$"})", {"abcaaaaaaaaa12", "-----12", "abc--12"}},
-      {R"({"pattern": "^([^~]{0,6}:|[^~]{0,12}/)[a-j]*$"})", {"ab:abc", "a:b:c/abc", "::::::", "/a/b/c"}},
+      {R"({"pattern": "^([^~]{0,6}:|[^~]{0,12}/)[a-j]*$"})",
+       {"ab:abc", "a:b:c/abc", "::::::", "/a/b/c"}},
   });
 }
 

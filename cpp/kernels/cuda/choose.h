@@ -164,7 +164,8 @@ GM_DEVICE BestSlot<F> BestOfThread(const MaskedRow<F>& row) {
                      slots.shift, end);
   };
   BestSlot<F> best = {lowest, kNoSlot};
-  auto chunk = static_cast<int32_t>(TeamRank()) * warps + static_cast<int32_t>(ThreadIndex() / kWarp);
+  auto chunk =
+      static_cast<int32_t>(TeamRank()) * warps + static_cast<int32_t>(ThreadIndex() / kWarp);
   uint32_t next = word_of(chunk);
   for (; chunk * (kWarp * 32) < end; chunk += step) {
     const uint32_t word = next;

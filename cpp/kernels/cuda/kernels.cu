@@ -6,10 +6,10 @@
 
 namespace gm = grammask::internal::cuda;
 
-#define GM_APPLY(name, bytes, words, kind)                    \
-  extern "C" __global__ void __launch_bounds__(gm::kThreads)  \
-      name(const __grid_constant__ gm::ApplyParams p) {       \
-    gm::ApplyBody<bytes, gm::words, gm::ApplyKind::kind>(p);  \
+#define GM_APPLY(name, bytes, words, kind)                   \
+  extern "C" __global__ void __launch_bounds__(gm::kThreads) \
+      name(const __grid_constant__ gm::ApplyParams p) {      \
+    gm::ApplyBody<bytes, gm::words, gm::ApplyKind::kind>(p); \
   }
 GM_APPLY(grammask_apply_16_few, 2, kFewWords, kInPlace)
 GM_APPLY(grammask_apply_32_few, 4, kFewWords, kInPlace)

@@ -156,7 +156,7 @@ Status ForEachLaunch(const DeviceLogits& in, const RowChoice& rows, int64_t most
 }
 
 constexpr int64_t kMostItems = int64_t{1} << 20;  // of a call
-constexpr int64_t kMostGridRows = 65535;           // of a launch
+constexpr int64_t kMostGridRows = 65535;          // of a launch
 
 Status CheckItems(const DeviceLogits& in, const RowChoice& rows) {
   if (ItemCount(in, rows) <= kMostItems) return Status();

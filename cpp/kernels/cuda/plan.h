@@ -14,9 +14,9 @@ inline int64_t MostSlots(int64_t columns, int bytes) {
   return columns == 0 ? 0 : columns * bytes / 16 + 2;
 }
 
-// How a launch of apply is spread: words of the mask for a warp, kFewWords or kManyWords, and blocks
-// for a row, of which each warp has one chunk of so many words. Few words while all rows together
-// are few slots; the bound is where both take as long on an H200 (docs/performance.md).
+// How a launch of apply is spread: words of the mask for a warp, kFewWords or kManyWords, and
+// blocks for a row, of which each warp has one chunk of so many words. Few words while all rows
+// together are few slots; the bound is where both take as long on an H200 (docs/performance.md).
 struct ApplyPlan {
   int words;
   int64_t blocks;

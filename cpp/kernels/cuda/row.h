@@ -121,9 +121,9 @@ GM_DEVICE Vector LoadLanes(const Stored<kBytes>* first, uint32_t lanes) {
   return vector;
 }
 
-// Which of the 32 columns at the places [place, place + 32) the mask allows; those at places outside
-// [begin, end) count as not allowed. Column c is at place c + shift, its bit in the mask at its
-// place + `bit`, so that slots and these words begin together wherever the row begins.
+// Which of the 32 columns at the places [place, place + 32) the mask allows; those at places
+// outside [begin, end) count as not allowed. Column c is at place c + shift, its bit in the mask at
+// its place + `bit`, so that slots and these words begin together wherever the row begins.
 GM_DEVICE uint32_t AllowedAt(const int32_t* mask, int32_t place, int32_t bit, int32_t begin,
                              int32_t end) {
   if (place >= begin && place + 32 <= end) return device::WholeMaskBits<32>(mask, place + bit);

@@ -37,7 +37,8 @@ struct Launch {
 
 std::mutex mutex;
 std::vector<Launch> launches;
-std::atomic<int> devices{2}, processors{4}, clusters{1}, next_error{0}, loads{0}, order{0}, skipped{0};
+std::atomic<int> devices{2}, processors{4}, clusters{1}, next_error{0}, loads{0}, order{0},
+    skipped{0};
 std::string last_problem;
 thread_local std::vector<uintptr_t> contexts;  // current one last; device + 1
 

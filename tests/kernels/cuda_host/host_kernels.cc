@@ -51,10 +51,14 @@ constexpr struct {
     {"grammask_apply_copy_16", RunApply<2, kManyWords, ApplyKind::kCopy>},
     {"grammask_apply_copy_32", RunApply<4, kManyWords, ApplyKind::kCopy>},
     {"grammask_apply_copy_64", RunApply<8, kManyWords, ApplyKind::kCopy>},
-    {"grammask_argmax_f32", RunArgmax<Float32>},    {"grammask_argmax_f16", RunArgmax<Float16>},
-    {"grammask_argmax_bf16", RunArgmax<BFloat16>},  {"grammask_argmax_f64", RunArgmax<Float64>},
-    {"grammask_sample_f32", RunSample<Float32>},    {"grammask_sample_f16", RunSample<Float16>},
-    {"grammask_sample_bf16", RunSample<BFloat16>},  {"grammask_sample_f64", RunSample<Float64>},
+    {"grammask_argmax_f32", RunArgmax<Float32>},
+    {"grammask_argmax_f16", RunArgmax<Float16>},
+    {"grammask_argmax_bf16", RunArgmax<BFloat16>},
+    {"grammask_argmax_f64", RunArgmax<Float64>},
+    {"grammask_sample_f32", RunSample<Float32>},
+    {"grammask_sample_f16", RunSample<Float16>},
+    {"grammask_sample_bf16", RunSample<BFloat16>},
+    {"grammask_sample_f64", RunSample<Float64>},
 };
 
 }  // namespace

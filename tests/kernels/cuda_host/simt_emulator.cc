@@ -232,9 +232,7 @@ uint32_t BlockIndex() { return team->first_block + team->current->rank; }
 uint32_t GridRow() { return team->row; }
 uint32_t TeamRank() { return team->current->rank; }
 uint32_t TeamBlocks() { return team->shape.team; }
-void BlockBarrier() {
-  Arrive(&team->block_barriers[team->current->rank], team->shape.threads);
-}
+void BlockBarrier() { Arrive(&team->block_barriers[team->current->rank], team->shape.threads); }
 void TeamBarrier() { Arrive(&team->team_barrier, team->shape.threads * team->shape.team); }
 uint32_t ShuffleXor(uint32_t value, int lanes) {
   const uint32_t lane = team->current->thread % kWarpLanes;
