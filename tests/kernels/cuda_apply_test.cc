@@ -81,6 +81,23 @@ class CudaApplyTest : public testing::TestWithParam<Format> {
                      {blocks, threads, 1, order, rows}, &p);
   }
 
+  // Of a launch in place, but for its rows.
+  static ApplyParams InPlace(void* logits, int64_t stride, const std::vector<int32_t>& mask,
+                             int64_t words, int64_t vocab_offset, int64_t columns) {
+    ApplyParams p{};
+    p.in = {logits,
+            stride,
+            mask.data(),
+            words,
+            static_cast<int32_t>(vocab_offset),
+            static_cast<int32_t>(columns)};
+    p.out = logits;
+    p.out_stride = stride;
+    p.out_columns = static_cast<int32_t>(columns);
+    std::copy_n(GetParam().minus_infinity, 2, p.minus_infinity);
+    return p;
+  }
+
   // One row, from `shift` columns after a multiple of 16 bytes on.
   void CheckRow(int64_t columns, int64_t shift, int64_t vocab_offset, int kind, uint32_t threads) {
     const Format& format = GetParam();
@@ -92,17 +109,8 @@ class CudaApplyTest : public testing::TestWithParam<Format> {
     ApplyMaskToRows({format.format, want.data() + shift * bytes, columns, mask.data(), words,
                      columns, vocab_offset},
                     1, CpuIsa::kScalar);
-    ApplyParams p{};
-    p.in = {memory.data() + shift * bytes,
-            columns,
-            mask.data(),
-            words,
-            static_cast<int32_t>(vocab_offset),
-            static_cast<int32_t>(columns)};
-    p.out = memory.data() + shift * bytes;
-    p.out_stride = columns;
-    p.out_columns = static_cast<int32_t>(columns);
-    std::copy_n(format.minus_infinity, 2, p.minus_infinity);
+    ApplyParams p =
+        InPlace(memory.data() + shift * bytes, columns, mask, words, vocab_offset, columns);
     p.rows = {nullptr, 1, 1, 0, RowsFrom::kAll, {}};
     const ThreadOrder order = random_() % 2 == 0 ? ThreadOrder::kForward : ThreadOrder::kBackward;
     const int chunk = random_() % 2 == 0 ? kFewWords : kManyWords;
@@ -182,12 +190,7 @@ TEST_P(CudaApplyTest, ListsOfRows) {
     const std::vector<int32_t> chosen = {5, 0, 3, 3};
     ApplyMaskToRows({format.format, want.data(), stride, mask.data(), words, columns}, chosen,
                     CpuIsa::kScalar);
-    ApplyParams p{};
-    p.in = {memory.data(), stride, mask.data(), words, 0, columns};
-    p.out = memory.data();
-    p.out_stride = stride;
-    p.out_columns = columns;
-    std::copy_n(format.minus_infinity, 2, p.minus_infinity);
+    ApplyParams p = InPlace(memory.data(), stride, mask, words, 0, columns);
     // Rows outside are skipped, whatever their number.
     std::vector<int32_t> narrow = chosen;
     narrow.insert(narrow.end(), {-1, 7, 2147483647, INT32_MIN});
@@ -217,17 +220,7 @@ TEST_P(CudaApplyTest, PlainRows) {
         const std::vector<int32_t> chosen = {1, 2, 3};
         ApplyMaskToRows({format.format, want.data(), stride, mask.data(), words, columns, offset},
                         chosen, CpuIsa::kScalar);
-        ApplyParams p{};
-        p.in = {memory.data(),
-                stride,
-                mask.data(),
-                words,
-                static_cast<int32_t>(offset),
-                static_cast<int32_t>(columns)};
-        p.out = memory.data();
-        p.out_stride = stride;
-        p.out_columns = static_cast<int32_t>(columns);
-        std::copy_n(format.minus_infinity, 2, p.minus_infinity);
+        ApplyParams p = InPlace(memory.data(), stride, mask, words, offset, columns);
         p.rows = {nullptr, 3, rows, 1, RowsFrom::kAll, {}};
         ASSERT_EQ(Run(p, false, kFewWords, columns, 64, 1, ThreadOrder::kBackward, 3, true), "");
         ASSERT_TRUE(memory == want) << format.name << ", " << columns << " columns, vocab_offset "
@@ -248,12 +241,7 @@ TEST_P(CudaApplyTest, RowsFromOneOn) {
   const std::vector<int32_t> chosen = {2, 3, 4};
   ApplyMaskToRows({format.format, want.data(), stride, mask.data(), words, columns}, chosen,
                   CpuIsa::kScalar);
-  ApplyParams p{};
-  p.in = {memory.data(), stride, mask.data(), words, 0, columns};
-  p.out = memory.data();
-  p.out_stride = stride;
-  p.out_columns = columns;
-  std::copy_n(format.minus_infinity, 2, p.minus_infinity);
+  ApplyParams p = InPlace(memory.data(), stride, mask, words, 0, columns);
   p.rows = {nullptr, 3, rows, 2, RowsFrom::kAll, {}};
   ASSERT_EQ(Run(p, false, kManyWords, columns, kThreads, 0, ThreadOrder::kForward, 3), "");
   ASSERT_TRUE(memory == want) << format.name;
