@@ -446,7 +446,7 @@ std::optional<TermStore::Searched> TermStore::FindSearched(TermId id, uint32_t f
   return found;
 }
 
-std::optional<TermStore::Progress> TermStore::FindProgress(TermId id) {
+std::optional<TermStore::Progress> TermStore::FindProgress(TermId id, uint32_t first_bytes) {
   const Term& t = terms_[id.value];
   if (t.kind != TermKind::kSequence || !BeginsWithQuote(t.children()[1])) return std::nullopt;
   const Term& head = terms_[t.children()[0].value];
@@ -455,12 +455,19 @@ std::optional<TermStore::Progress> TermStore::FindProgress(TermId id) {
   for (TermId c : head.children()) {
     const Term& part = terms_[c.value];
     if (part.kind != TermKind::kChoice || !part.regular) continue;
-    const auto loop = LoopOf(c, 0, 0);
+    auto wide_loop = [&](TermId alternative) {
+      auto loop = LoopOf(alternative, 0, 0);
+      const bool wide = loop.has_value() && FirstBytes(ExpandLocked(loop->x).bytes) >= first_bytes;
+      return wide ? loop : std::nullopt;
+    };
+    const auto loop = wide_loop(c);
     if (!loop.has_value() || loop->excluding || !IsOneCharacter(loop->x)) continue;
     absl::InlinedVector<TermId, 8> begun(part.children().begin(), part.children().end());
     const auto search = std::ranges::find(begun, loop->part);
     if (search == begun.end()) continue;
     begun.erase(search);
+    // With others that loop so, one after another would be taken out.
+    if (std::ranges::any_of(begun, [&](TermId a) { return wide_loop(a).has_value(); })) continue;
     auto with = [&](TermId instead) {
       absl::InlinedVector<TermId, 8> parts(head.children().begin(), head.children().end());
       std::ranges::replace(parts, c, instead);

@@ -349,13 +349,14 @@ class TermStore {
   };
   std::optional<Searched> FindSearched(TermId id, uint32_t first_bytes);
   // A string in which something is searched for, beside other conditions, and some of it has come:
-  // `(C & (S | P)) " rest`, where S is the search as it was in the beginning. Each of the two is
-  // Nothing() where the other conditions leave none. Takes the lock.
+  // `(C & (S | P)) " rest`, where S is the search as it was in the beginning. S alone loops on
+  // characters with as many first bytes. Each of the two is Nothing() where the other conditions
+  // leave none. Takes the lock.
   struct Progress {
     TermId search;  // `(C & S) " rest`
     TermId begun;   // `(C & P) " rest`
   };
-  std::optional<Progress> FindProgress(TermId id);
+  std::optional<Progress> FindProgress(TermId id, uint32_t first_bytes);
 
   // A string of `least` characters or more and a pattern, `(ANY{a,b} & P) " rest`. That bound
   // refuses no token of up to `sure` bytes that does not end the string: after it P has longer and

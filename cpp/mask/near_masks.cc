@@ -540,7 +540,7 @@ const Level1* MaskCache::FromAlternatives(TermId state) {
 // that of the search as it is in the beginning, which is counted once whatever has come, and that
 // of going on with what has begun, which few tokens do. Null where it is not so.
 const Level1* MaskCache::FromProgress(TermId state) {
-  const auto found = terms_.FindProgress(state);
+  const auto found = terms_.FindProgress(state, kWideClass);
   if (!found.has_value()) return nullptr;
   if (found->search == TermStore::Nothing()) return &OfState(found->begun);
   if (found->begun == TermStore::Nothing()) return &OfState(found->search);

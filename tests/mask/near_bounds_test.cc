@@ -172,6 +172,14 @@ TEST(NearBounds, SearchesUnderWay) {
   });
 }
 
+// Of many searches at once none is taken out before the others.
+TEST(NearBounds, ManySearchesUnderWay) {
+  std::string pattern = "^(.*key/a";
+  for (int i = 0; i < 300; ++i) pattern += "|.*" + std::to_string(100 + i) + "-[a-j]{2}";
+  CheckAll({{R"({"pattern": ")" + pattern + R"()$", "minLength": 5, "maxLength": 14})",
+             {"abc123-ab", "0123456399-jj", "12:key/a"}}});
+}
+
 // What follows a loop may be one of its rounds, too.
 TEST(NearBounds, LoopsThatBeginWithWhatFollows) {
   CheckAll({
