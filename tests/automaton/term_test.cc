@@ -631,7 +631,9 @@ TEST(Term, SeveralSearchesWithinACount) {
     std::map<std::string, uint64_t> shortest;  // of what is left, by what has been read
     for (const auto& [text, count] : texts) {
       if (count < min || count > max) continue;
-      auto in_text = [&](std::string_view word) { return text.find(word) != std::string::npos; };
+      auto in_text = [&text = text](std::string_view word) {
+        return text.find(word) != std::string::npos;
+      };
       if (!std::ranges::all_of(held, in_text) || std::ranges::any_of(barred, in_text)) continue;
       for (size_t n = 0; n <= text.size(); ++n) {
         const auto it = shortest.try_emplace(text.substr(0, n), kMaxLength).first;

@@ -154,7 +154,7 @@ TEST(BesideSearch, WithoutTheSearchsStates) {
   for (const auto& [condition, walked] :
        {std::pair(size_t{0}, false), std::pair(size_t{3}, true)}) {
     MaskWorld world(vocab);
-    const SetId start = world.StartItem("]", [&](GrammarBuilder& b) {
+    const SetId start = world.StartItem("]", [&, condition = condition](GrammarBuilder& b) {
       Maker m{b, true};
       const NodeId search = b.Choice({m.With("b"), m.With("ac2a")});
       return b.Sequence({b.And({kConditions[condition](m), search}), b.Bytes("\"")});

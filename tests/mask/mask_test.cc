@@ -405,7 +405,7 @@ TEST(Mask, StatesToRoamAmong) {
   for (const Make& make : patterns) {
     for (const auto& [least, most] : kBounds) {
       MaskWorld w(vocab);
-      SetId set = w.Start([&](GrammarBuilder& b) {
+      SetId set = w.Start([&, least = least, most = most](GrammarBuilder& b) {
         const NodeId pattern = make(b, letters, graph);
         const NodeId text =
             most == kUnbounded ? pattern : b.And({pattern, b.Repeat(b.Class(any), least, most)});
@@ -572,7 +572,7 @@ TEST(Mask, FarAndNearCounts) {
   MaskWorld w(vocab);
   for (const auto& [min, max] : std::vector<std::pair<int64_t, int64_t>>{
            {0, 7}, {0, 8}, {0, 9}, {7, 7}, {8, 8}, {6, 30}, {20, 20}, {13, kUnbounded}, {0, 40}}) {
-    const SetId start = w.Start([&](GrammarBuilder& b) {
+    const SetId start = w.Start([&, min = min, max = max](GrammarBuilder& b) {
       return b.Sequence({b.Repeat(b.Bytes("a"), min, max), b.Bytes("b"),
                          b.Repeat(b.Choice({b.Bytes("a"), b.Bytes("bb")}), 0, max)});
     });

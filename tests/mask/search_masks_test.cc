@@ -101,11 +101,12 @@ TEST(SearchMasks, NearABound) {
     for (size_t r = 0; r < std::size(kRests); ++r) {
       for (size_t i = 0; i < std::size(kSearches); ++i) {
         const auto [least, most] = kBounds[(i + r) % std::size(kBounds)];
-        const SetId start = world.StartItem("]", [&](GrammarBuilder& b) {
-          Maker m{b, json};
-          const NodeId both = b.And({kSearches[i](m), b.Repeat(m.One(), least, most)});
-          return b.Sequence({both, kRests[r](m)});
-        });
+        const SetId start =
+            world.StartItem("]", [&, least = least, most = most](GrammarBuilder& b) {
+              Maker m{b, json};
+              const NodeId both = b.And({kSearches[i](m), b.Repeat(m.One(), least, most)});
+              return b.Sequence({both, kRests[r](m)});
+            });
         const std::string what = std::string(json ? "json" : "raw") + " search " +
                                  std::to_string(i) + " rest " + std::to_string(r);
         SetId set = start;
