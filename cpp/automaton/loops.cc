@@ -413,6 +413,12 @@ std::optional<TermStore::Loop> TermStore::LoopOf(TermId id, uint32_t first_bytes
   }
 }
 
+std::optional<TermStore::Loop> TermStore::WideLoopOf(TermId id, uint32_t first_bytes) {
+  auto loop = LoopOf(id, first_bytes, 0);
+  const bool wide = loop.has_value() && FirstBytes(ExpandLocked(loop->x).bytes) >= first_bytes;
+  return wide ? loop : std::nullopt;
+}
+
 std::optional<TermStore::Loop> TermStore::FindLoop(TermId id, uint32_t first_bytes) {
   std::lock_guard lock(mutex_);
   return LoopOf(id, first_bytes, 0);
@@ -429,10 +435,8 @@ std::optional<TermStore::Searched> TermStore::FindSearched(TermId id, uint32_t f
   for (TermId c : head.children()) {
     // What an exclusion leaves has more states than are worth looking at.
     if (terms_[c.value].kind == TermKind::kNot) return std::nullopt;
-    const auto loop = LoopOf(c, first_bytes, 0);
-    const bool wide = loop.has_value() && !loop->excluding &&
-                      FirstBytes(ExpandLocked(loop->x).bytes) >= first_bytes;
-    (wide ? searches : others).push_back(c);
+    const auto loop = WideLoopOf(c, first_bytes);
+    (loop.has_value() && !loop->excluding ? searches : others).push_back(c);
   }
   if (searches.empty() || others.empty()) return std::nullopt;
   Searched found;
@@ -455,19 +459,15 @@ std::optional<TermStore::Progress> TermStore::FindProgress(TermId id, uint32_t f
   for (TermId c : head.children()) {
     const Term& part = terms_[c.value];
     if (part.kind != TermKind::kChoice || !part.regular) continue;
-    auto wide_loop = [&](TermId alternative) {
-      auto loop = LoopOf(alternative, 0, 0);
-      const bool wide = loop.has_value() && FirstBytes(ExpandLocked(loop->x).bytes) >= first_bytes;
-      return wide ? loop : std::nullopt;
-    };
-    const auto loop = wide_loop(c);
+    const auto loop = WideLoopOf(c, first_bytes);
     if (!loop.has_value() || loop->excluding || !IsOneCharacter(loop->x)) continue;
     absl::InlinedVector<TermId, 8> begun(part.children().begin(), part.children().end());
     const auto search = std::ranges::find(begun, loop->part);
     if (search == begun.end()) continue;
     begun.erase(search);
     // With others that loop so, one after another would be taken out.
-    if (std::ranges::any_of(begun, [&](TermId a) { return wide_loop(a).has_value(); })) continue;
+    auto loops = [&](TermId a) { return WideLoopOf(a, first_bytes).has_value(); };
+    if (std::ranges::any_of(begun, loops)) continue;
     auto with = [&](TermId instead) {
       absl::InlinedVector<TermId, 8> parts(head.children().begin(), head.children().end());
       std::ranges::replace(parts, c, instead);

@@ -540,6 +540,8 @@ class TermStore {
   TermId Utf8Term(const CodePointSet& characters);
   TermId MakeFar(TermId id);
   std::optional<Loop> LoopOf(TermId id, uint32_t first_bytes, int depth);
+  // That, where its characters have as many first bytes.
+  std::optional<Loop> WideLoopOf(TermId id, uint32_t first_bytes);
   const Term* CountedPart(TermId id) const;
   // A state `loop last rest`, or `(loop last)? rest` if optional, whose last round is `last`.
   struct LastRound {

@@ -491,8 +491,6 @@ const Level1* MaskCache::FromOtherBounds(TermId state) {
   // another state for each number, as is `X{9,9}` without its upper bound.
   if (loosened.empty() || loosened.front().bound < kInStep) {
     if (const Level1* made = FromAlternatives(state)) return made;
-  }
-  if (!loosened.empty() && loosened.front().bound < kInStep) {
     if (!near && counted.has_value() && counted->least > 0) {
       if (const Level1* made = FromCount(*counted)) return made;
     }

@@ -77,15 +77,6 @@ struct Slots {
     if (IsWhole(slot)) return device::WholeMaskBits<kLanes>(mask, first);
     return device::MaskBits<kLanes>(mask, first, vocab_offset, vocab_offset + columns);
   }
-  // Lanes that belong to the row.
-  GM_DEVICE uint32_t Own(int32_t slot) const {
-    if (IsWhole(slot)) return kAllLanes;
-    const int32_t first = FirstColumn(slot);
-    uint32_t lanes = kAllLanes;
-    if (first < 0) lanes &= kAllLanes << -first;
-    if (first + kLanes > columns) lanes &= kAllLanes >> (first + kLanes - columns);
-    return lanes;
-  }
 
   int32_t shift;    // lanes of slot 0 before column 0
   int32_t columns;  // of the row
