@@ -28,7 +28,6 @@ namespace {
 
 constexpr int64_t kNear = 16;          // a bound that many tokens come near
 constexpr uint64_t kLeastSame = 8;     // bytes below which most tokens are not
-constexpr uint32_t kWorthALook = 16;   // nodes below one
 constexpr size_t kWideRound = 16;      // bytes that a round begins with
 constexpr int64_t kInStep = 160;       // a bound on loops that may count in step
 constexpr size_t kMostBounds = 4;      // of different width, and alternatives of a choice
@@ -38,110 +37,6 @@ constexpr size_t kMostCounted = size_t{4} << 20;  // bytes of counted tokens tha
 constexpr size_t kUncounted = 64;                 // bytes that knowing of none takes
 
 }  // namespace
-
-// The tokens that `wider` takes and `state` does not, up to `most`; false where that is not all
-// that tells them apart. Walked is only where the two are in different states, and what is longer
-// than `same` bytes: up to there they take the same tokens. `reach` and `completion`: as in Level1,
-// of `state` where it was walked.
-bool MaskCache::FindRefused(TermId state, TermId wider, uint64_t same, size_t most,
-                            std::vector<TokenRun>* refused, uint64_t* reach, uint64_t* completion) {
-  const auto nodes = vocab_->nodes();
-  const TrieAlphabets& alphabets = vocab_->alphabets();
-  size_t count = 0;
-  struct Pair {
-    SetId narrow, wide;
-    bool escaped;  // here or before
-  };
-  std::vector<Pair> path;
-  // Takes note of a place of `state`, of so many bytes, and of what it and `more` bytes then need.
-  auto measure = [&](SetId narrow, uint64_t depth, uint64_t more) {
-    for (const Item& item : sets_.set(narrow).kernel) {
-      if (item.ret != kUnknown) continue;
-      const uint64_t left = terms_.term(item.term).min_length + more;
-      *reach = std::max(*reach, depth + left);
-      *completion = std::max(*completion, left);
-    }
-  };
-  // Whether the two are the same state, in whichever form.
-  absl::flat_hash_map<std::pair<uint32_t, uint32_t>, bool> alike;
-  auto same_state = [&](SetId narrow, SetId wide) {
-    if (narrow == wide) return true;
-    if (narrow == SetTable::Dead()) return false;
-    const auto [it, added] = alike.try_emplace({narrow.value, wide.value}, false);
-    if (added) {
-      const Set &n = sets_.set(narrow), &w = sets_.set(wide);
-      it->second = n.kernel.size() == 1 && w.kernel.size() == 1 && n.escaping == w.escaping &&
-                   n.kernel[0].ret == w.kernel[0].ret &&
-                   terms_.SameSpread(n.kernel[0].term, w.kernel[0].term);
-    }
-    return it->second;
-  };
-  // False when the escapes differ, be it that a token refused inside escapes as well; `descend`
-  // when the subtree is to be walked.
-  auto compare = [&](uint32_t i, SetId narrow, SetId wide, bool escaped, bool* descend) {
-    *descend = false;
-    if (same_state(narrow, wide)) return true;
-    if (narrow == SetTable::Dead()) {
-      refused->push_back({nodes[i].tokens, nodes[nodes[i].end].tokens});
-      count += refused->back().last - refused->back().first;
-      return !escaped && count <= most;
-    }
-    if (sets_.set(narrow).escaping != sets_.set(wide).escaping) return false;
-    measure(narrow, nodes[i].depth, 0);
-    *descend = true;
-    return true;
-  };
-  // Whether a state is where it was after any text below node i. Of two states that are there is
-  // nothing to tell apart below: they differ in what follows.
-  const DraftLease draft(&drafts_);
-  SetWalker walker(&sets_, &draft->scratch);
-  auto stays = [&](uint32_t i, SetId at, SetId from) {
-    if (sets_.Body(at).items.size() != 1) return false;
-    SetPlace& place = walker.Of(at);
-    return TakesAll(walker, nodes, alphabets, i, &place, at == from, UINT32_MAX) &&
-           place.loop.most == UINT64_MAX;
-  };
-  const auto narrow_edges = terms_.Expand(state).bytes;
-  const auto wide_edges = terms_.Expand(wider).bytes;
-  for (int b = 0; b < 256; ++b) {
-    const auto byte = static_cast<uint8_t>(b);
-    const uint32_t top = vocab_->root_child(byte);
-    const TermId narrow_to = TargetOf(narrow_edges, byte), wide_to = TargetOf(wide_edges, byte);
-    if (top == 0 || narrow_to == wide_to || alphabets.deepest(top) <= same) continue;
-    const SetId narrow =
-        narrow_to == TermStore::Nothing() ? SetTable::Dead() : sets_.InUnknownContext(narrow_to);
-    const SetId wide = sets_.InUnknownContext(wide_to);
-    bool descend = false;
-    if (!compare(top, narrow, wide, false, &descend)) return false;
-    path.assign(1, {narrow, wide, sets_.set(wide).escaping});
-    for (uint32_t i = top + 1; descend && i < nodes[top].end;) {
-      const TrieNode& node = nodes[i];
-      if (alphabets.deepest(i) <= same) {
-        i = node.end;
-        continue;
-      }
-      const Pair from = path[node.depth - 2];
-      const SetId narrow_at = sets_.Step(from.narrow, node.byte);
-      const SetId wide_at = sets_.Step(from.wide, node.byte);
-      bool below = false;
-      if (!compare(i, narrow_at, wide_at, from.escaped, &below)) return false;
-      if (below && node.end - i > kWorthALook && stays(i, narrow_at, from.narrow) &&
-          stays(i, wide_at, from.wide)) {
-        const uint64_t rest_of_character = alphabets.below(i).leads != 0 ? 3 : 0;
-        measure(narrow_at, alphabets.deepest(i), rest_of_character);
-        below = false;
-      }
-      if (!below) {
-        i = node.end;
-        continue;
-      }
-      path.resize(node.depth - 1);
-      path.push_back({narrow_at, wide_at, from.escaped || sets_.set(wide_at).escaping});
-      ++i;
-    }
-  }
-  return true;
-}
 
 // The mask of a state from that of `wider`, which takes whatever it takes; null where more tells
 // them apart than tokens that stay inside (see FindRefused).
