@@ -77,6 +77,15 @@ bool CodePointSet::Has(uint32_t code_point) const {
   return after != ranges_.begin() && code_point <= std::prev(after)->hi;
 }
 
+bool CodePointSet::Includes(const CodePointSet& other) const {
+  auto of = ranges_.begin();
+  for (const CodePointRange& r : other.ranges_) {
+    while (of != ranges_.end() && of->hi < r.lo) ++of;
+    if (of == ranges_.end() || r.lo < of->lo || of->hi < r.hi) return false;
+  }
+  return true;
+}
+
 CodePointSet CodePointSet::Union(const CodePointSet& other) const {
   CodePointSet out;
   out.ranges_.reserve(ranges_.size() + other.ranges_.size());

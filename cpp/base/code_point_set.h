@@ -37,6 +37,7 @@ class CodePointSet {
   bool empty() const { return ranges_.empty(); }
   size_t size() const;  // number of scalar values
   bool Has(uint32_t code_point) const;
+  bool Includes(const CodePointSet& other) const;
   std::span<const CodePointRange> ranges() const { return ranges_; }
 
   CodePointSet Union(const CodePointSet& other) const;

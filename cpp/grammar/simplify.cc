@@ -30,6 +30,9 @@ constexpr size_t kJoinPerPart = 64;
 
 // So often one class after another becomes a count.
 constexpr uint8_t kWrittenOut = 4;
+// Of what a loop takes up: levels of parts inside of one another, and parts of one.
+constexpr int kMostTakenUp = 4;
+constexpr size_t kMostPartsTakenUp = 16;
 
 // What a node takes beside itself, for the budget: references to children, and the equivalent of
 // those for text and ranges.
@@ -287,6 +290,13 @@ void Simplifier::AppendToSequence(NodeId part) {
     const bool repeats =
         n.kind == NodeKind::kRepeat || (!list_.empty() && kind(list_.back()) == NodeKind::kRepeat);
     if (repeats && JoinRepeats(part)) return;
+    if (repeats && n.regular) {
+      if (const NodeId left = TakeUp(part); left != part) {
+        if (left == empty_) return;
+        return Splices(left, NodeKind::kSequence, 1) ? AppendSequence(left)
+                                                     : AppendToSequence(left);
+      }
+    }
     list_.push_back(part);
     if (IsClass(n.kind)) JoinWrittenOut();
     return;
@@ -334,6 +344,95 @@ bool Simplifier::JoinRepeats(NodeId part) {
   if (!min.has_value() || !max.has_value()) return false;
   list_.back() = Repeat(child, *min, *max);
   return true;
+}
+
+// A class any number of times takes up what may come beside it or not: .* x{2,5} is .* x{2}, and
+// x{2,5} .* is x{2} .*, as each x more is some dots, too. Gives what is left of `part` beside the
+// last entry of `list_`, of which as much may go.
+NodeId Simplifier::TakeUp(NodeId part) {
+  auto repeat_of = [&](NodeId id) {
+    const StoredNode& node = at(id);
+    return node.kind == NodeKind::kRepeat ? static_cast<const RepeatData*>(node.data) : nullptr;
+  };
+  // The class that a part of a sequence loops on; nothing_ for none.
+  auto loop_of = [&](NodeId id) {
+    const RepeatData* repeat = repeat_of(id);
+    const bool loops =
+        repeat != nullptr && repeat->max == kUnbounded && IsClass(kind(repeat->child));
+    return loops ? repeat->child : nothing_;
+  };
+  // What is left of a part beside a loop.
+  auto least = [&](NodeId id, NodeId loop) {
+    const RepeatData* repeat = repeat_of(id);
+    if (repeat == nullptr || repeat->min == repeat->max) return id;
+    if (!LoopsTake(loop, repeat->child, kMostTakenUp)) return id;
+    return Repeat(repeat->child, repeat->min, repeat->min);
+  };
+  if (list_.empty()) return part;
+  if (const NodeId loop = loop_of(list_.back()); loop != nothing_) {
+    if (const NodeId left = least(part, loop); left != part) return left;
+  }
+  if (const NodeId loop = loop_of(part); loop != nothing_) {
+    while (!list_.empty()) {
+      const NodeId left = least(list_.back(), loop);
+      if (left == list_.back()) break;
+      if (left == empty_) {
+        list_.pop_back();
+        continue;
+      }
+      // What would have to be joined to others stays as it is.
+      if (kind(left) != NodeKind::kSequence && !IsLiteral(at(left))) list_.back() = left;
+      break;
+    }
+  }
+  return part;
+}
+
+// Whether each text of x is characters of the class `loop`, as far as few parts tell, down to
+// `levels` inside of one another.
+bool Simplifier::LoopsTake(NodeId loop, NodeId x, int levels) const {
+  if (x == loop) return true;
+  const StoredNode& all = at(loop);
+  const StoredNode& n = at(x);
+  if (levels == 0) return false;
+  switch (n.kind) {
+    case NodeKind::kByteClass: {
+      if (all.kind != n.kind) return false;
+      const auto &bytes = *static_cast<const ByteSet*>(n.data),
+                 &of = *static_cast<const ByteSet*>(all.data);
+      for (size_t w = 0; w < 4; ++w) {
+        if ((bytes.words[w] & ~of.words[w]) != 0) return false;
+      }
+      return true;
+    }
+    case NodeKind::kClass:
+    case NodeKind::kJsonClass:
+      return all.kind == n.kind && static_cast<const CodePointSet*>(all.data)->Includes(
+                                       *static_cast<const CodePointSet*>(n.data));
+    case NodeKind::kBytes:
+    case NodeKind::kJsonText: {
+      const NodeKind one = n.kind == NodeKind::kBytes ? NodeKind::kClass : NodeKind::kJsonClass;
+      if (all.kind != one || n.size > kAlwaysJoin) return false;
+      const std::string_view text(static_cast<const char*>(n.data), n.size);
+      for (size_t at = 0; at < text.size();) {
+        const auto c = DecodeUtf8(text, at);
+        if (!c.has_value()) return false;
+        if (!static_cast<const CodePointSet*>(all.data)->Has(c->code_point)) return false;
+        at += static_cast<size_t>(c->length);
+      }
+      return true;
+    }
+    case NodeKind::kSequence:
+    case NodeKind::kChoice:
+    case NodeKind::kRepeat: {
+      const std::span<const NodeId> parts = children(x);
+      return parts.size() <= kMostPartsTakenUp && std::ranges::all_of(parts, [&](NodeId part) {
+               return LoopsTake(loop, part, levels - 1);
+             });
+    }
+    default:
+      return false;
+  }
 }
 
 // Of a class four times in a row, as the dots of ^....$, one x{4}: masks know how to deal with a

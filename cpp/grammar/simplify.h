@@ -68,6 +68,8 @@ class Simplifier {
   void AppendSequence(NodeId sequence);
   void FlushLiteral();
   bool JoinRepeats(NodeId part);
+  NodeId TakeUp(NodeId part);
+  bool LoopsTake(NodeId loop, NodeId x, int levels) const;
   void JoinWrittenOut();
   void AddAlternative(NodeId alternative, size_t parts);
   void MergeClasses();

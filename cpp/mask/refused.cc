@@ -28,7 +28,7 @@
 namespace grammask::internal {
 namespace {
 
-constexpr uint32_t kWorthARow = 4;     // nodes below one
+constexpr uint32_t kWorthARow = 8;      // nodes below one
 constexpr uint32_t kWorthStaying = 16;  // likewise
 constexpr size_t kMostRows = 4096;      // of 1 KB
 
@@ -42,12 +42,12 @@ struct PairPlace {
   };
   SetId narrow, wide;
   Kind kind = Kind::kApart;
-  bool escaping = false;  // the wider one, and so the narrower
-  bool simple = false;    // each of one item
+  bool escaping = false;                    // the wider one, and so the narrower
+  bool simple = false;                      // each of one item
   bool asked = false, asked_leads = false;  // `stays` is known, of ASCII and beyond
-  uint64_t left = 0;       // the longest of the narrower items' shortest texts
-  Alphabet stays;          // characters by which each leads to itself
-  uint32_t* to = nullptr;  // by byte, numbers of places
+  uint64_t left = 0;                        // the longest of the narrower items' shortest texts
+  Alphabet stays;                           // characters by which each leads to itself
+  uint32_t* to = nullptr;                   // by byte, numbers of places
 };
 
 class PairPlaces {
@@ -58,8 +58,8 @@ class PairPlaces {
   const PairPlace& operator[](uint32_t number) const { return places_[number]; }
 
   uint32_t NumberOf(SetId narrow, SetId wide) {
-    const auto [it, added] = numbers_.try_emplace({narrow.value, wide.value},
-                                                  static_cast<uint32_t>(places_.size()));
+    const auto [it, added] =
+        numbers_.try_emplace({narrow.value, wide.value}, static_cast<uint32_t>(places_.size()));
     if (added) places_.push_back(Make(narrow, wide));
     return it->second;
   }
@@ -83,12 +83,13 @@ class PairPlaces {
     if (!place.simple || (place.asked && (place.asked_leads || !leads))) return place.stays;
     place.asked = true;
     place.asked_leads |= leads;
-    Alphabet stays = StaysOf(place.narrow, leads);
+    // The wider one first: it is the one that others have walked.
+    Alphabet stays = StaysOf(place.wide, leads);
     if (!stays.empty()) {
-      const Alphabet wide = StaysOf(place.wide, leads);
-      stays = {.low = stays.low & wide.low,
-               .high = stays.high & wide.high,
-               .leads = stays.leads & wide.leads};
+      const Alphabet narrow = StaysOf(place.narrow, leads);
+      stays = {.low = stays.low & narrow.low,
+               .high = stays.high & narrow.high,
+               .leads = stays.leads & narrow.leads};
     }
     place.stays = stays;
     return place.stays;
@@ -128,7 +129,6 @@ class PairPlaces {
 
   Alphabet StaysOf(SetId set, bool leads) {
     SetPlace& place = walker_.Of(set);
-    walker_.Need(&place);
     if (!place.looked) LookForLoop(walker_, &place, false);
     if (place.loop.most != UINT64_MAX) return {};
     if (!place.asked || (leads && !place.asked_leads)) walker_.FindStays(&place, leads);

@@ -72,6 +72,8 @@ TEST(CodePointSet, AlgebraAgreesWithMembership) {
     CodePointSet both = a.Intersect(b), either = a.Union(b), not_a = a.Complement(),
                  minus = a.Minus(b);
     for (const CodePointSet* s : {&a, &b, &both, &either, &not_a, &minus}) ExpectCanonical(*s);
+    ASSERT_EQ(a.Includes(b), b.Minus(a).empty());
+    ASSERT_TRUE(a.Includes(both) && either.Includes(a) && a.Includes(minus));
     auto in = [](const std::vector<CodePointRange>& ranges, uint32_t c) {
       for (auto [lo, hi] : ranges) {
         if (lo <= c && c <= hi) return true;

@@ -142,6 +142,46 @@ const Simplification kSequences[] = {
        NodeId d = b.Class(Chars('0', '9'));
        return b.Sequence({b.Star(d), b.Repeat(d, 2, 5), d});
      }},
+    // A class any number of times takes up what may come beside it or not.
+    {R"([a-z]* [b-d]{2})",
+     [](B& b) {
+       return b.Sequence(
+           {b.Star(b.Class(Chars('a', 'z'))), b.Repeat(b.Class(Chars('b', 'd')), 2, 5)});
+     }},
+    {R"([b-d] [a-z]{3,})",
+     [](B& b) {
+       NodeId x = b.Class(Chars('b', 'd')),
+              loop = b.Repeat(b.Class(Chars('a', 'z')), 3, kUnbounded);
+       return b.Sequence({b.Repeat(x, 1, kUnbounded), loop});
+     }},
+    {R"("0" [a-z]* "1")",
+     [](B& b) {
+       NodeId x = b.Class(Chars('b', 'd')), y = b.Bytes("foo"),
+              loop = b.Star(b.Class(Chars('a', 'z')));
+       NodeId either = b.Optional(b.Choice({b.Sequence({y, x}), b.Repeat(y, 3, 4)}));
+       NodeId inner = b.Sequence({b.Optional(x), loop, b.Optional(y), either});
+       return b.Sequence({b.Bytes("0"), b.Optional(y), b.Star(x), inner, b.Bytes("1")});
+     }},
+    {R"([a-z]* "foobar" JsonClass([a-z])*)",
+     [](B& b) {
+       NodeId loop = b.Star(b.Class(Chars('a', 'z'))), json = b.Star(b.JsonClass(Chars('a', 'z')));
+       return b.Sequence({loop, b.Repeat(b.Bytes("foo"), 1, 3), b.Bytes("bar"), json,
+                          b.Optional(b.JsonText("x"))});
+     }},
+    // Not what it does not read, nor what is spelled in other ways.
+    {R"([a-z]* [0-9a-z]? ("a" JsonText("a"))* "A"?)",
+     [](B& b) {
+       NodeId loop = b.Star(b.Class(Chars('a', 'z')));
+       NodeId mixed = b.Sequence({b.Bytes("a"), b.JsonText("a")});
+       return b.Sequence({loop, b.Optional(b.Class(Chars('a', 'z').Union(Chars('0', '9')))),
+                          b.Star(mixed), b.Optional(b.Bytes("A"))});
+     }},
+    {R"([a-z]* Bytes("\xc3")? JsonClass([a-z])* [a-z]?)",
+     [](B& b) {
+       return b.Sequence({b.Star(b.Class(Chars('a', 'z'))), b.Optional(b.Bytes("\xC3")),
+                          b.Star(b.JsonClass(Chars('a', 'z'))),
+                          b.Optional(b.Class(Chars('a', 'z')))});
+     }},
     // A class written out often is a count, however it came together.
     {R"([0-9] [0-9] [0-9])",
      [](B& b) {
