@@ -30,9 +30,8 @@ constexpr size_t kJoinPerPart = 64;
 
 // So often one class after another becomes a count.
 constexpr uint8_t kWrittenOut = 4;
-// Of what a loop takes up: levels of parts inside of one another, and parts of one.
-constexpr int kMostTakenUp = 4;
-constexpr size_t kMostPartsTakenUp = 16;
+// Parts of what is looked at for whether a loop takes it, each inside the last one at the most.
+constexpr int kMostTakenUp = 64;
 
 // What a node takes beside itself, for the budget: references to children, and the equivalent of
 // those for text and ranges.
@@ -365,7 +364,8 @@ NodeId Simplifier::TakeUp(NodeId part) {
   auto least = [&](NodeId id, NodeId loop) {
     const RepeatData* repeat = repeat_of(id);
     if (repeat == nullptr || repeat->min == repeat->max) return id;
-    if (!LoopsTake(loop, repeat->child, kMostTakenUp)) return id;
+    int most = kMostTakenUp;
+    if (!LoopsTake(loop, repeat->child, &most)) return id;
     return Repeat(repeat->child, repeat->min, repeat->min);
   };
   if (list_.empty()) return part;
@@ -388,14 +388,16 @@ NodeId Simplifier::TakeUp(NodeId part) {
   return part;
 }
 
-// Whether each text of x is characters of the class `loop`, as far as few parts tell, down to
-// `levels` inside of one another.
-bool Simplifier::LoopsTake(NodeId loop, NodeId x, int levels) const {
+// Whether each text of x is characters of the class `loop`, as far as `most` parts tell, which is
+// then less by those looked at.
+bool Simplifier::LoopsTake(NodeId loop, NodeId x, int* most) const {
   if (x == loop) return true;
   const StoredNode& all = at(loop);
   const StoredNode& n = at(x);
-  if (levels == 0) return false;
+  if (--*most < 0) return false;
   switch (n.kind) {
+    case NodeKind::kEmpty:
+      return true;
     case NodeKind::kByteClass: {
       if (all.kind != n.kind) return false;
       const auto &bytes = *static_cast<const ByteSet*>(n.data),
@@ -424,12 +426,12 @@ bool Simplifier::LoopsTake(NodeId loop, NodeId x, int levels) const {
     }
     case NodeKind::kSequence:
     case NodeKind::kChoice:
-    case NodeKind::kRepeat: {
-      const std::span<const NodeId> parts = children(x);
-      return parts.size() <= kMostPartsTakenUp && std::ranges::all_of(parts, [&](NodeId part) {
-               return LoopsTake(loop, part, levels - 1);
-             });
-    }
+    case NodeKind::kRepeat:
+      return std::ranges::all_of(children(x),
+                                 [&](NodeId part) { return LoopsTake(loop, part, most); });
+    case NodeKind::kAnd:
+      return std::ranges::any_of(children(x),
+                                 [&](NodeId part) { return LoopsTake(loop, part, most); });
     default:
       return false;
   }
@@ -562,7 +564,7 @@ NodeId Simplifier::And(std::span<const NodeId> parts) {
     }
   }
   SortUnique(&list_);
-  if (!MergeAnd()) return nothing_;
+  if (!MergeAnd() || !MergeLoops()) return nothing_;
   if (list_.empty()) return any_bytes_;
   if (list_.size() == 1) return list_[0];
   return InternList(NodeKind::kAnd, list_);
@@ -599,6 +601,59 @@ bool Simplifier::MergeAnd() {
   if (characters[1].has_value()) list_.push_back(Characters(NodeKind::kJsonClass, *characters[1]));
   SortUnique(&list_);
   return list_[0] != nothing_;  // the oldest node of all
+}
+
+// x{a,b} beside texts of nothing but x's says how long they are: it is .{a,b}, and all such parts
+// are one. False where that is nothing.
+bool Simplifier::MergeLoops() {
+  for (const NodeKind of : {NodeKind::kClass, NodeKind::kJsonClass}) {
+    NodeId any = nothing_;
+    int64_t min = 0, max = kUnbounded;
+    bool told = true;  // that the others are of such characters, whatever else they are
+    for (size_t i = 0; i < list_.size();) {
+      const StoredNode& node = at(list_[i]);
+      const auto* repeat =
+          node.kind == NodeKind::kRepeat ? static_cast<const RepeatData*>(node.data) : nullptr;
+      if (repeat == nullptr || kind(repeat->child) != of) {
+        ++i;
+        continue;
+      }
+      const CodePointSet& set = *static_cast<const CodePointSet*>(at(repeat->child).data);
+      bool within = false;
+      for (size_t k = 0; k < list_.size() && !within; ++k) {
+        int most = kMostTakenUp;
+        within = k != i && LoopsTake(repeat->child, list_[k], &most);
+      }
+      if (!within && set != CodePointSet::All()) {
+        ++i;
+        continue;
+      }
+      told &= within;
+      min = std::max(min, repeat->min);
+      max = std::min(max, repeat->max);
+      any = Characters(of, CodePointSet::All());
+      list_.erase(list_.begin() + static_cast<ptrdiff_t>(i));
+    }
+    if (any == nothing_) continue;
+    // One part that is a loop may have the bounds of all.
+    const auto loop = std::ranges::find_if(list_, [&](NodeId part) {
+      const StoredNode& node = at(part);
+      return node.kind == NodeKind::kRepeat &&
+             kind(static_cast<const RepeatData*>(node.data)->child) == of;
+    });
+    const bool alone = loop == list_.end();
+    if (!alone) {
+      const auto& repeat = *static_cast<const RepeatData*>(at(*loop).data);
+      any = repeat.child;
+      min = std::max(min, repeat.min);
+      max = std::min(max, repeat.max);
+      list_.erase(loop);
+    }
+    if (min > max) return false;
+    if (!(told && alone && min == 0 && max == kUnbounded)) list_.push_back(Repeat(any, min, max));
+  }
+  SortUnique(&list_);
+  return true;
 }
 
 NodeId Simplifier::Not(NodeId child) {

@@ -69,11 +69,12 @@ class Simplifier {
   void FlushLiteral();
   bool JoinRepeats(NodeId part);
   NodeId TakeUp(NodeId part);
-  bool LoopsTake(NodeId loop, NodeId x, int levels) const;
+  bool LoopsTake(NodeId loop, NodeId x, int* most) const;
   void JoinWrittenOut();
   void AddAlternative(NodeId alternative, size_t parts);
   void MergeClasses();
   bool MergeAnd();
+  bool MergeLoops();
 
   Limits limits_;
   NodeStore store_;

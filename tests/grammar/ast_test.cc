@@ -275,6 +275,40 @@ const Simplification kBooleans[] = {
        return b.And({b.JsonClass(Chars('a', 'c')), b.JsonClass(Chars('d', 'f')),
                      b.JsonClass(Chars('a', 'f'))});
      }},
+    // A loop on a class beside texts of such characters says how long they are.
+    {R"("foo" [b-d]*)",
+     [](B& b) {
+       return b.And({b.Star(b.Class(Chars('a', 'z'))),
+                     b.Sequence({b.Bytes("foo"), b.Star(b.Class(Chars('b', 'd')))})});
+     }},
+    {R"([b-d]{3,7})",
+     [](B& b) {
+       return b.And({b.Repeat(b.Class(Chars('a', 'z')), 3, 9),
+                     b.Repeat(b.Class(Chars('b', 'd')), 1, 8),
+                     b.Repeat(b.Class(CodePointSet::All()), 0, 7)});
+     }},
+    {R"([])",
+     [](B& b) {
+       return b.And(
+           {b.Repeat(b.Class(Chars('a', 'z')), 3, 4), b.Repeat(b.Class(Chars('a', 'z')), 5, 6)});
+     }},
+    {R"(And("foo" [b-d]*, [^]{2,9}))",
+     [](B& b) {
+       return b.And({b.Repeat(b.Class(Chars('a', 'z')), 2, kUnbounded),
+                     b.Sequence({b.Bytes("foo"), b.Star(b.Class(Chars('b', 'd')))}),
+                     b.Repeat(b.Class(Chars('a', 'x')), 0, 9)});
+     }},
+    // Not where there may be others, nor of other spellings.
+    {R"(And([a-z]{2,}, "foo" [0-9]*))",
+     [](B& b) {
+       return b.And({b.Repeat(b.Class(Chars('a', 'z')), 2, kUnbounded),
+                     b.Sequence({b.Bytes("foo"), b.Star(b.Class(Chars('0', '9')))})});
+     }},
+    {R"(And(JsonClass([a-z])*, "foo" [b-d]*))",
+     [](B& b) {
+       return b.And({b.Star(b.JsonClass(Chars('a', 'z'))),
+                     b.Sequence({b.Bytes("foo"), b.Star(b.Class(Chars('b', 'd')))})});
+     }},
     // A class of one character becomes a literal on the way, and the others still count.
     {R"("b")",
      [](B& b) {
