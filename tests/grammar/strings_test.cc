@@ -385,7 +385,8 @@ TEST(StringsTest, CommonSetsHaveNoIntersection) {
            {"^.+$", 0, 50, false},
            {"^(aa|b[ab]*|7)$", 0, 10, false},
            {"^a", 0, 10, false},
-           {"[a-z]+$", 0, 10, true},
+           {"[a-z]+$", 0, 10, false},  // any text and a letter
+           {"[a-z]+0[a-z]+$", 0, 10, true},
            {"[a-f0-9]{8}", 8, 8, false},
            {"[a-f0-9]{8}", 0, 8, false},
            {"(ab|[a-z]{4}|x+y)", 1, 2, false},
