@@ -32,6 +32,8 @@ constexpr size_t kJoinPerPart = 64;
 constexpr uint8_t kWrittenOut = 4;
 // Parts of what is looked at for whether a loop takes it, each inside the last one at the most.
 constexpr int kMostTakenUp = 64;
+// Parts of an intersection that are compared with each other.
+constexpr size_t kMostMerged = 16;
 
 // What a node takes beside itself, for the budget: references to children, and the equivalent of
 // those for text and ranges.
@@ -606,6 +608,7 @@ bool Simplifier::MergeAnd() {
 // x{a,b} beside texts of nothing but x's says how long they are: it is .{a,b}, and all such parts
 // are one. False where that is nothing.
 bool Simplifier::MergeLoops() {
+  if (list_.size() > kMostMerged) return true;
   for (const NodeKind of : {NodeKind::kClass, NodeKind::kJsonClass}) {
     NodeId any = nothing_;
     int64_t min = 0, max = kUnbounded;

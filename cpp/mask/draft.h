@@ -43,6 +43,7 @@ struct MaskCache::Draft {
     deepest = 0;
     made = nullptr;
     scratch.in_vain = 0;
+    scratch.regions.BeginMask();
   }
 };
 

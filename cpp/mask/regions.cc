@@ -15,7 +15,8 @@
 // one that a range may go on from. So targets are looked at once, and only where some character of
 // the alphabet leads there.
 //
-// Cost: that of deriving the states, up to kMostRegionStates, once; so only long walks ask. Tests:
+// Cost: that of deriving the states, up to kMostRegionStates, once; so only long walks ask, and a
+// mask for which many were derived in vain asks no more. Tests:
 // tests/mask/mask_test.cc.
 #include "mask/regions.h"
 
@@ -30,6 +31,7 @@ namespace {
 
 constexpr size_t kMostRegionStates = 128;
 constexpr size_t kMostMade = 640;      // states that are made on the way
+constexpr size_t kMostWasted = 1024;   // that are made for one mask where there is no region
 constexpr size_t kMostEdges = 24000;   // that are looked at
 constexpr size_t kMostRegions = 4096;  // kept
 constexpr int kFewest = 8;             // characters in an alphabet that is worth it
@@ -91,10 +93,20 @@ Regions::Region* Regions::Find(TermStore& terms, TermId start) {
     by_state_.clear();
     regions_.clear();
   }
-  auto [it, added] = by_state_.try_emplace(start.value);
-  if (!added) return it->second;
+  const auto known = by_state_.find(start.value);
+  if (known != by_state_.end()) return known->second;
+  if (wasted_ > kMostWasted) return &none_;
   Region& region = regions_.emplace_back();
-  it->second = &region;
+  by_state_.emplace(start.value, &region);
+  const size_t before = terms.size();
+  Search(terms, start, &region);
+  if (region.states.empty()) wasted_ += terms.size() - before;
+  return &region;
+}
+
+// Finds the region of `start`; it stays as it is where there is none.
+void Regions::Search(TermStore& terms, TermId start, Region* found) {
+  Region& region = *found;
   const Alphabet readable = Readable(terms, start);
   Alphabet alphabet = readable;
   const size_t before = terms.size();
@@ -109,7 +121,7 @@ Regions::Region* Regions::Find(TermStore& terms, TermId start) {
   absl::InlinedVector<Target, 16> targets;
   for (size_t i = 0; i < states.size(); ++i) {
     targets.clear();
-    if (terms.size() > before + kMostMade) return &region;
+    if (terms.size() > before + kMostMade) return;
     TermId last;  // neighbours often lead to the same
     bool is_taken = false;
     for (const ByteEdge& e : terms.Expand(states[i]).bytes) {
@@ -125,7 +137,7 @@ Regions::Region* Regions::Find(TermStore& terms, TermId start) {
       target.by = Both(target.by, alphabet);
       if (target.by.empty()) continue;
       edges += terms.Expand(target.to).bytes.size();
-      if (edges > kMostEdges) return &region;
+      if (edges > kMostEdges) return;
       target.readable = Readable(terms, target.to);
       target.reads = Both(target.readable, alphabet).AsciiSize();
     }
@@ -141,17 +153,16 @@ Regions::Region* Regions::Find(TermStore& terms, TermId start) {
         states.push_back(target.to);
         taken.insert(target.to.value);
       }
-      if (alphabet.AsciiSize() < kFewest || states.size() > kMostRegionStates) return &region;
+      if (alphabet.AsciiSize() < kFewest || states.size() > kMostRegionStates) return;
     }
   }
-  if (alphabet.AsciiSize() < kFewest) return &region;
+  if (alphabet.AsciiSize() < kFewest) return;
   region.alphabet = alphabet;
   for (TermId s : states) {
     region.completion = std::max(region.completion, terms.term(s).min_length);
     if (Readable(terms, s) == readable) by_state_.try_emplace(s.value, &region);
   }
   region.states = std::move(states);
-  return &region;
 }
 
 WalkLoop Regions::Of(TermStore& terms, TermId state) {

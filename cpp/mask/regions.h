@@ -46,6 +46,8 @@ bool AllLead(TermStore& terms, TermId from, std::span<const ByteRange> ranges,
 // The regions of the states of one TermStore. Not thread-safe.
 class Regions {
  public:
+  // What is asked from now on is for another mask.
+  void BeginMask() { wasted_ = 0; }
   // What the beginning of a state can read in any order: `most` is 0 where that is little.
   WalkLoop Of(TermStore& terms, TermId state);
   // Looks at characters that begin with one of `leads`.
@@ -59,9 +61,12 @@ class Regions {
     std::vector<TermId> states;  // none where the alphabet is not worth it
   };
   Region* Find(TermStore& terms, TermId start);
+  void Search(TermStore& terms, TermId start, Region* found);
 
   std::deque<Region> regions_;
   absl::flat_hash_map<uint32_t, Region*> by_state_;  // of states in it that read the same
+  Region none_;
+  size_t wasted_ = 0;  // states made for this mask in searches that found nothing
 };
 
 }  // namespace grammask::internal
