@@ -9,8 +9,8 @@
 // node is a step of one table. Where most characters leave both states where they are, it goes from
 // one node that leads away to the next (leaving_nodes.h).
 //
-// Cost: about 10 ns a node, 1 us for each pair. Tests: tests/mask/counted_test.cc, mask_test.cc,
-// near_bounds_test.cc.
+// Cost: about 10 ns a node, 1 us for each pair. Tests: tests/mask/refused_test.cc, counted_test.cc,
+// mask_test.cc.
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
