@@ -326,17 +326,16 @@ void Simplifier::FlushLiteral() {
 bool Simplifier::JoinRepeats(NodeId part) {
   if (list_.empty()) return false;
   auto repeated = [&](NodeId id) {
-    const StoredNode& node = at(id);
-    return node.kind == NodeKind::kRepeat ? static_cast<const RepeatData*>(node.data)->child : id;
+    const RepeatData* repeat = RepeatOf(id);
+    return repeat != nullptr ? repeat->child : id;
   };
   const NodeId last = list_.back(), child = repeated(part);
   if (repeated(last) != child) return false;
   if (kind(last) != NodeKind::kRepeat && kind(part) != NodeKind::kRepeat) return false;
   auto counts = [&](NodeId id) {
-    const StoredNode& node = at(id);
-    if (node.kind != NodeKind::kRepeat) return std::pair<int64_t, int64_t>(1, 1);
-    const auto& repeat = *static_cast<const RepeatData*>(node.data);
-    return std::pair(repeat.min, repeat.max);
+    const RepeatData* repeat = RepeatOf(id);
+    return repeat != nullptr ? std::pair(repeat->min, repeat->max)
+                             : std::pair<int64_t, int64_t>(1, 1);
   };
   const auto [min_before, max_before] = counts(last);
   const auto [min_more, max_more] = counts(part);
@@ -351,20 +350,16 @@ bool Simplifier::JoinRepeats(NodeId part) {
 // x{2,5} .* is x{2} .*, as each x more is some dots, too. Gives what is left of `part` beside the
 // last entry of `list_`, of which as much may go.
 NodeId Simplifier::TakeUp(NodeId part) {
-  auto repeat_of = [&](NodeId id) {
-    const StoredNode& node = at(id);
-    return node.kind == NodeKind::kRepeat ? static_cast<const RepeatData*>(node.data) : nullptr;
-  };
   // The class that a part of a sequence loops on; nothing_ for none.
   auto loop_of = [&](NodeId id) {
-    const RepeatData* repeat = repeat_of(id);
+    const RepeatData* repeat = RepeatOf(id);
     const bool loops =
         repeat != nullptr && repeat->max == kUnbounded && IsClass(kind(repeat->child));
     return loops ? repeat->child : nothing_;
   };
   // What is left of a part beside a loop.
   auto least = [&](NodeId id, NodeId loop) {
-    const RepeatData* repeat = repeat_of(id);
+    const RepeatData* repeat = RepeatOf(id);
     if (repeat == nullptr || repeat->min == repeat->max) return id;
     int most = kMostTakenUp;
     if (!LoopsTake(loop, repeat->child, &most)) return id;
@@ -404,10 +399,7 @@ bool Simplifier::LoopsTake(NodeId loop, NodeId x, int* most) const {
       if (all.kind != n.kind) return false;
       const auto &bytes = *static_cast<const ByteSet*>(n.data),
                  &of = *static_cast<const ByteSet*>(all.data);
-      for (size_t w = 0; w < 4; ++w) {
-        if ((bytes.words[w] & ~of.words[w]) != 0) return false;
-      }
-      return true;
+      return (bytes & ~of).empty();
     }
     case NodeKind::kClass:
     case NodeKind::kJsonClass:
@@ -614,9 +606,7 @@ bool Simplifier::MergeLoops() {
     int64_t min = 0, max = kUnbounded;
     bool told = true;  // that the others are of such characters, whatever else they are
     for (size_t i = 0; i < list_.size();) {
-      const StoredNode& node = at(list_[i]);
-      const auto* repeat =
-          node.kind == NodeKind::kRepeat ? static_cast<const RepeatData*>(node.data) : nullptr;
+      const RepeatData* repeat = RepeatOf(list_[i]);
       if (repeat == nullptr || kind(repeat->child) != of) {
         ++i;
         continue;
@@ -640,22 +630,22 @@ bool Simplifier::MergeLoops() {
     if (any == nothing_) continue;
     // One part that is a loop may have the bounds of all.
     const auto loop = std::ranges::find_if(list_, [&](NodeId part) {
-      const StoredNode& node = at(part);
-      return node.kind == NodeKind::kRepeat &&
-             kind(static_cast<const RepeatData*>(node.data)->child) == of;
+      const RepeatData* repeat = RepeatOf(part);
+      return repeat != nullptr && kind(repeat->child) == of;
     });
     const bool alone = loop == list_.end();
     if (!alone) {
-      const auto& repeat = *static_cast<const RepeatData*>(at(*loop).data);
+      const RepeatData& repeat = *RepeatOf(*loop);
       any = repeat.child;
       min = std::max(min, repeat.min);
       max = std::min(max, repeat.max);
       list_.erase(loop);
     }
     if (min > max) return false;
-    if (!(told && alone && min == 0 && max == kUnbounded)) list_.push_back(Repeat(any, min, max));
+    if (told && alone && min == 0 && max == kUnbounded) continue;
+    list_.push_back(Repeat(any, min, max));
+    SortUnique(&list_);
   }
-  SortUnique(&list_);
   return true;
 }
 

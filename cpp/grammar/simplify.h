@@ -55,6 +55,11 @@ class Simplifier {
   const StoredNode& at(NodeId id) const { return storage().stored(id); }
   NodeKind kind(NodeId id) const { return at(id).kind; }
   std::span<const NodeId> children(NodeId id) const { return storage().Children(id); }
+  // Null where the node is no repeat. Stays as nodes are added.
+  const RepeatData* RepeatOf(NodeId id) const {
+    const StoredNode& node = at(id);
+    return node.kind == NodeKind::kRepeat ? static_cast<const RepeatData*>(node.data) : nullptr;
+  }
   NodeId InternList(NodeKind kind, std::span<const NodeId> list);
   // Whether the children of `part`, a nested list, go into the list of `parts` parts around it.
   bool Splices(NodeId part, NodeKind kind, size_t parts) const;

@@ -16,8 +16,7 @@
 // the alphabet leads there.
 //
 // Cost: that of deriving the states, up to kMostRegionStates, once; so only long walks ask, and a
-// mask for which many were derived in vain asks no more. Tests:
-// tests/mask/mask_test.cc.
+// mask for which many were derived in vain asks no more. Tests: tests/mask/mask_test.cc.
 #include "mask/regions.h"
 
 #include <absl/container/flat_hash_set.h>
@@ -105,8 +104,7 @@ Regions::Region* Regions::Find(TermStore& terms, TermId start) {
 }
 
 // Finds the region of `start`; it stays as it is where there is none.
-void Regions::Search(TermStore& terms, TermId start, Region* found) {
-  Region& region = *found;
+void Regions::Search(TermStore& terms, TermId start, Region* region) {
   const Alphabet readable = Readable(terms, start);
   Alphabet alphabet = readable;
   const size_t before = terms.size();
@@ -157,12 +155,12 @@ void Regions::Search(TermStore& terms, TermId start, Region* found) {
     }
   }
   if (alphabet.AsciiSize() < kFewest) return;
-  region.alphabet = alphabet;
+  region->alphabet = alphabet;
   for (TermId s : states) {
-    region.completion = std::max(region.completion, terms.term(s).min_length);
-    if (Readable(terms, s) == readable) by_state_.try_emplace(s.value, &region);
+    region->completion = std::max(region->completion, terms.term(s).min_length);
+    if (Readable(terms, s) == readable) by_state_.try_emplace(s.value, region);
   }
-  region.states = std::move(states);
+  region->states = std::move(states);
 }
 
 WalkLoop Regions::Of(TermStore& terms, TermId state) {

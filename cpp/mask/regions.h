@@ -61,7 +61,7 @@ class Regions {
     std::vector<TermId> states;  // none where the alphabet is not worth it
   };
   Region* Find(TermStore& terms, TermId start);
-  void Search(TermStore& terms, TermId start, Region* found);
+  void Search(TermStore& terms, TermId start, Region* region);
 
   std::deque<Region> regions_;
   absl::flat_hash_map<uint32_t, Region*> by_state_;  // of states in it that read the same
