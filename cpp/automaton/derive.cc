@@ -377,9 +377,9 @@ class Deriver {
   // The edges from those of RawExpansion, where a search has asked for these.
   bool TakeRaw() {
     if (raw_) return false;
-    const auto it = s_.raw_.find(id_.value);
-    if (it == s_.raw_.end()) return false;
-    const Expansion* const raw = it->second;  // a search may add others
+    const Expansion* const* const known = s_.raw_.Find(id_.value);
+    if (known == nullptr) return false;
+    const Expansion* const raw = *known;  // a search may add others
     for (const ByteEdge& e : raw->bytes) {
       const TermId to = s_.Checked(e.to, Least());
       if (to != s_.Nothing()) bytes_.push_back({e.lo, e.hi, to});
@@ -494,11 +494,11 @@ const Expansion& TermStore::ExpandLocked(TermId id) {
 // The edges of an intersection or complement with targets as they come, whether or not these match
 // any text.
 const Expansion* TermStore::RawExpansion(TermId id) {
-  if (auto it = raw_.find(id.value); it != raw_.end()) return it->second;
+  if (const auto* known = raw_.Find(id.value)) return *known;
   const Term& t = terms_[id.value];
   for (TermId c : t.children()) ExpandLocked(c);
   const Expansion* e = Derive(id, true);
-  raw_.emplace(id.value, e);
+  raw_.TryEmplace(id.value, e);
   return e;
 }
 

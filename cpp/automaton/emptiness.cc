@@ -183,8 +183,8 @@ class EmptinessSearch {
   }
 
   bool IsEmpty(TermId id) const {
-    const auto it = s_.known_.find(id.value);
-    return it != s_.known_.end() && it->second == kEmptyLanguage;
+    const uint8_t* known = s_.known_.Find(id.value);
+    return known != nullptr && *known == kEmptyLanguage;
   }
 
   // The exact shortest length of a state, where it needs no search.
@@ -192,7 +192,7 @@ class EmptinessSearch {
     const Term& t = s_.terms_[id.value];
     if (t.nullable) return 0;
     if (t.kind != TermKind::kAnd && t.kind != TermKind::kNot) return t.min_length;
-    if (auto it = s_.known_.find(id.value); it != s_.known_.end() && it->second == kMatches) {
+    if (const uint8_t* known = s_.known_.Find(id.value); known != nullptr && *known == kMatches) {
       return t.min_length;
     }
     return MultipleOfAnyLength(t);
@@ -223,15 +223,15 @@ class EmptinessSearch {
 
   void Extend(const Entry& entry) {
     const Term& t = s_.terms_[entry.id.value];
-    const auto raw = s_.raw_.find(entry.id.value);
-    if (t.kind == TermKind::kAnd && raw == s_.raw_.end()) {
+    const Expansion* const* raw = s_.raw_.Find(entry.id.value);
+    if (t.kind == TermKind::kAnd && raw == nullptr) {
       ExtendLazily(entry, t.children(), 0, 128);
       // Nothing behind the other bytes is nearer than the state itself; as a rule they wait in
       // vain.
       open_.push({entry.estimate, UINT64_MAX, entry.cost, entry.id, kBeyondAscii});
       return;
     }
-    const Expansion* const edges = raw != s_.raw_.end() ? raw->second : s_.RawExpansion(entry.id);
+    const Expansion* const edges = raw != nullptr ? *raw : s_.RawExpansion(entry.id);
     for (const ByteEdge& edge : edges->bytes) Meet(edge.to, entry.id, entry.cost + 1);
   }
 
@@ -367,10 +367,10 @@ uint8_t TermStore::AskLoose(TermId loose) {
   const Term& t = terms_[loose.value];
   if (loose == Nothing()) return kEmptyLanguage;
   if ((t.kind != TermKind::kAnd && t.kind != TermKind::kNot) || t.nullable) return kMatches;
-  if (const auto it = known_.find(loose.value); it != known_.end()) return it->second;
+  if (const uint8_t* known = known_.Find(loose.value)) return *known;
   if (CheckedByLength(loose).has_value()) return known_[loose.value];
   const auto matches = EmptinessSearch(*this).Within(loose, kLooseStates);
-  if (!matches.has_value()) known_.try_emplace(loose.value, kTooFar);
+  if (!matches.has_value()) known_.TryEmplace(loose.value, kTooFar);
   return known_[loose.value];
 }
 
@@ -508,9 +508,9 @@ std::optional<TermId> TermStore::CheckedByWitness(TermId id) {
   for (uint64_t left = length; left > 0; --left) {
     Place& place = way.emplace_back(1, static_cast<uint32_t>(left));
     for (TermId part : at) place.push_back(part.value);
-    const auto known = witnesses_.find(BytesOf(std::span<const uint32_t>(place)));
-    if (known != witnesses_.end()) {
-      found = known->second;
+    const bool* known = witnesses_.Find(BytesOf(std::span<const uint32_t>(place)));
+    if (known != nullptr) {
+      found = *known;
       way.pop_back();
       break;
     }
@@ -521,9 +521,9 @@ std::optional<TermId> TermStore::CheckedByWitness(TermId id) {
       found = std::ranges::all_of(at, [&](TermId part) { return terms_[part.value].nullable; });
     }
   }
-  if (witnesses_.size() > kMostWitnesses) witnesses_.clear();
+  if (witnesses_.size() > kMostWitnesses) witnesses_.Clear();
   for (const Place& place : way) {
-    witnesses_.emplace(BytesOf(memory_.Copy(std::span<const uint32_t>(place))), found);
+    witnesses_[BytesOf(memory_.Copy(std::span<const uint32_t>(place)))] = found;
   }
   if (!found) return std::nullopt;
   return Vouched(id, length);
@@ -550,16 +550,16 @@ void TermStore::AtLeast(TermId id, uint64_t length) {
   Term& t = terms_[id.value];
   if ((t.kind != TermKind::kAnd && t.kind != TermKind::kNot) || t.nullable) return;
   if (length <= t.min_length) return;
-  const auto it = known_.find(id.value);
-  if (it == known_.end() || it->second == kTooFar) t.min_length = std::min(length, kMaxLength);
+  const uint8_t* known = known_.Find(id.value);
+  if (known == nullptr || *known == kTooFar) t.min_length = std::min(length, kMaxLength);
 }
 
 TermId TermStore::Checked(TermId id, uint64_t least) {
   const Term& t = terms_[id.value];
   if ((t.kind != TermKind::kAnd && t.kind != TermKind::kNot) || t.nullable) return id;
-  if (auto it = known_.find(id.value); it != known_.end() && it->second != kTooFar) {
-    if (it->second == kUndecided) GoOverBudget();  // asked in vain before
-    return it->second == kEmptyLanguage ? Nothing() : id;
+  if (const uint8_t* known = known_.Find(id.value); known != nullptr && *known != kTooFar) {
+    if (*known == kUndecided) GoOverBudget();  // asked in vain before
+    return *known == kEmptyLanguage ? Nothing() : id;
   }
   AtLeast(id, least);
   if (const auto checked = CheckedByLength(id)) return *checked;

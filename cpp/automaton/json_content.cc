@@ -103,10 +103,7 @@ Map JsonPlaces::Then(const Map& first, const Map& second) {
 
 // What `id` does to the automaton, once for each part; the reference holds until the next call.
 const Map& TermStore::MovesOf(TermId id) {
-  auto known = [&](TermId t) -> const Map* {
-    const auto it = json_moves_.find(t.value);
-    return it == json_moves_.end() ? nullptr : &it->second;
-  };
+  auto known = [&](TermId t) -> const Map* { return json_moves_.Find(t.value); };
   ForEachUnknownPart(terms_, id, known, [&](TermId part_id, const Term& t) {
     Map map;
     map.fill(kNowhere);
@@ -158,7 +155,7 @@ const Map& TermStore::MovesOf(TermId id) {
       default:
         break;
     }
-    json_moves_.emplace(part_id.value, map);
+    json_moves_.TryEmplace(part_id.value, map);
   });
   return *known(id);
 }

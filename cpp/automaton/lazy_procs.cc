@@ -17,15 +17,17 @@
 namespace grammask::internal {
 
 ProcId TermStore::LazyProc(std::span<const uint32_t> program, uint64_t min_length) {
-  const std::string_view bytes(reinterpret_cast<const char*>(program.data()), program.size_bytes());
-  const uint64_t hash = MixBytes(Mix(MixSeed(), bytes.size()), bytes);
-  const auto it = lazy_.lazy_emplace(LazyEntry{program, hash, ProcId()}, [&](const auto& make) {
-    const std::span<const uint32_t> kept = memory_.Copy(program);
-    const ProcId proc = AddProc(min_length == 0, min_length);
-    procs_[proc.value].program = kept;
-    make(LazyEntry{kept, hash, proc});
-  });
-  return it->proc;
+  std::span<const uint32_t> kept;
+  auto keep = [&] {
+    kept = memory_.Copy(program);
+    return BytesOf(kept);
+  };
+  const auto [proc, added] = lazy_.TryEmplaceAs(BytesOf(program), keep);
+  if (added) {
+    *proc = AddProc(min_length == 0, min_length);
+    procs_[proc->value].program = kept;
+  }
+  return *proc;
 }
 
 TermId TermStore::MakeBody(ProcId proc) {

@@ -39,6 +39,7 @@
 #include "base/id_table.h"
 #include "base/ids.h"
 #include "base/mix.h"
+#include "base/sharded_map.h"
 #include "base/status.h"
 #include "grammar/ast.h"
 
@@ -590,36 +591,24 @@ class TermStore {
   std::array<TermId, 128> json_ascii_{};  // JsonCharacter(), once asked for
   TermId json_any_;                       // any character, once asked for
   // What terms do to the automaton of one such character, see json_content.cc.
-  absl::flat_hash_map<uint32_t, JsonPlaces::Map> json_moves_;
-  absl::flat_hash_map<uint32_t, const JsonPlaces::Counts*> json_counts_;
+  ShardedMap<uint32_t, JsonPlaces::Map> json_moves_;
+  ShardedMap<uint32_t, const JsonPlaces::Counts*> json_counts_;
   std::array<TermId, 128> json_escapes_{};  // the literal that JsonEscapes() of one begins with
   std::array<TermId, 16> hex_digits_{};
   absl::flat_hash_map<uint32_t, ProcId> procs_by_body_;
   absl::flat_hash_map<uint32_t, ProcId> capturing_by_body_;
-  // Lazy procedures by their programs, with the program's hash.
-  struct LazyEntry {
-    std::span<const uint32_t> program;
-    uint64_t hash;
-    ProcId proc;
-    friend bool operator==(const LazyEntry& x, const LazyEntry& y) {
-      return x.hash == y.hash && std::ranges::equal(x.program, y.program);
-    }
-  };
-  struct LazyHash {
-    size_t operator()(const LazyEntry& entry) const { return entry.hash; }
-  };
-  absl::flat_hash_set<LazyEntry, LazyHash> lazy_;
+  ShardedMap<std::string_view, ProcId, TextHash> lazy_;  // lazy procedures by their programs
   std::unique_ptr<MemberTable> members_;
   std::unique_ptr<WordTable> words_;
   std::unique_ptr<RecordTable> records_;
   absl::flat_hash_map<std::string, std::vector<ProcId>> groups_;
   // kAnd and kNot only: edges whose targets have not been checked; whether it matches any text, see
   // emptiness.cc.
-  absl::flat_hash_map<uint32_t, const Expansion*> raw_;
-  absl::flat_hash_map<uint32_t, uint8_t> known_;
+  ShardedMap<uint32_t, const Expansion*> raw_;
+  ShardedMap<uint32_t, uint8_t> known_;
   // By bytes left and the parts of an intersection: whether CheckedByWitness found a text of so
   // many bytes. The keys are in memory_.
-  absl::flat_hash_map<std::string_view, bool, TextHash> witnesses_;
+  ShardedMap<std::string_view, bool, TextHash> witnesses_;
   // By X; and the pairs of an X and a state for which none could be made.
   absl::flat_hash_map<uint32_t, std::vector<std::unique_ptr<CountLengths>>> count_lengths_;
   absl::flat_hash_set<std::pair<uint32_t, uint32_t>> uncounted_;

@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kMaxKeyRuns = 64;  // over which the key would not be short
 constexpr size_t kKeyOverhead = 64;
+constexpr size_t kListOverhead = 32;
 
 }  // namespace
 
@@ -44,14 +45,16 @@ const uint32_t* BitmapStore::OfRuns(std::span<const TokenRun> runs) {
   const bool few = runs.size() <= kMaxKeyRuns;
   if (few) {
     std::lock_guard lock(mutex_);
-    if (auto it = by_runs_.find(BytesOf(runs)); it != by_runs_.end()) return it->second;
+    if (const auto* known = by_runs_.Find(BytesOf(runs))) return *known;
   }
   const std::vector<uint32_t> bits = BitsOfRuns(runs);
   std::lock_guard lock(mutex_);
   const uint32_t* found = InternLocked(bits);
-  if (few && !by_runs_.contains(BytesOf(runs))) {  // or another thread was first
-    bytes_ += runs.size_bytes() + kKeyOverhead;
-    by_runs_.emplace(BytesOf(memory_.Copy(runs)), found);
+  if (few) {
+    auto keep = [&] { return BytesOf(memory_.Copy(runs)); };
+    if (by_runs_.TryEmplaceAs(BytesOf(runs), keep, found).second) {  // or another thread was first
+      bytes_ += runs.size_bytes() + kKeyOverhead;
+    }
   }
   return found;
 }
@@ -61,14 +64,14 @@ const uint32_t* BitmapStore::Union(std::span<const uint32_t* const> bitmaps) {
   std::ranges::sort(key);
   const std::span<const uint32_t* const> parts(key);
   std::lock_guard lock(mutex_);
-  if (auto it = unions_.find(BytesOf(parts)); it != unions_.end()) return it->second;
+  if (const auto* known = unions_.Find(BytesOf(parts))) return *known;
   std::vector<uint32_t> bits(words_);
   for (const uint32_t* bitmap : key) {
     for (size_t w = 0; w < words_; ++w) bits[w] |= bitmap[w];
   }
   const uint32_t* found = InternLocked(bits);
   bytes_ += key.size() * 8 + kKeyOverhead;
-  unions_.emplace(BytesOf(memory_.Copy(parts)), found);
+  unions_[BytesOf(memory_.Copy(parts))] = found;
   return found;
 }
 
@@ -79,13 +82,17 @@ const uint32_t* BitmapStore::Intern(const std::vector<uint32_t>& bitmap) {
 
 std::span<const TokenId> BitmapStore::List(std::span<const TokenId> tokens) {
   std::lock_guard lock(mutex_);
-  auto it = lists_.find(BytesOf(tokens));
-  if (it == lists_.end()) {
-    const std::span<const TokenId> stored = memory_.Copy(tokens);
-    bytes_ += tokens.size_bytes() + sizeof(std::string_view);
-    it = lists_.insert(BytesOf(stored)).first;
+  std::span<const TokenId> stored;
+  auto keep = [&] {
+    stored = memory_.Copy(tokens);
+    return BytesOf(stored);
+  };
+  const auto [list, added] = lists_.TryEmplaceAs(BytesOf(tokens), keep);
+  if (added) {
+    *list = stored.data();
+    bytes_ += tokens.size_bytes() + kListOverhead;
   }
-  return {reinterpret_cast<const TokenId*>(it->data()), tokens.size()};
+  return {*list, tokens.size()};
 }
 
 const uint32_t* BitmapStore::InternLocked(const std::vector<uint32_t>& bitmap) {

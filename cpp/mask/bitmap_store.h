@@ -3,7 +3,6 @@
 #define GRAMMASK_MASK_BITMAP_STORE_H_
 
 #include <absl/container/flat_hash_map.h>
-#include <absl/container/flat_hash_set.h>
 #include <absl/container/inlined_vector.h>
 
 #include <atomic>
@@ -16,6 +15,7 @@
 #include "base/arena.h"
 #include "base/ids.h"
 #include "base/mix.h"
+#include "base/sharded_map.h"
 
 namespace grammask::internal {
 
@@ -75,8 +75,8 @@ class BitmapStore {
   BumpArena memory_;
   absl::flat_hash_map<uint64_t, absl::InlinedVector<const uint32_t*, 1>> by_hash_;
   // By the bytes of what they are made of, which are in memory_.
-  absl::flat_hash_map<std::string_view, const uint32_t*, TextHash> by_runs_, unions_;
-  absl::flat_hash_set<std::string_view, TextHash> lists_;  // the bytes of lists in memory_
+  ShardedMap<std::string_view, const uint32_t*, TextHash> by_runs_, unions_;
+  ShardedMap<std::string_view, const TokenId*, TextHash> lists_;  // by their own bytes
   std::atomic<size_t> bytes_ = 0;
 };
 

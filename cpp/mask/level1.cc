@@ -395,13 +395,19 @@ const Residual& MaskCache::Spelled(const Residual& residual) {
 const Residual* MaskCache::ResidualOf(const std::vector<uint64_t>& entries) {
   std::lock_guard lock(mutex_);
   const std::span<const uint64_t> wanted(entries);
-  if (auto it = residuals_.find(BytesOf(wanted)); it != residuals_.end()) return it->second;
-  const std::span<const uint64_t> kept = memory_.Copy(wanted);
-  auto* residual = new (memory_.Allocate<Residual>(1)) Residual;
-  residual->entries = kept;
-  bytes_ += kept.size_bytes() + sizeof(Residual) + kTrieOverhead;
-  residuals_.emplace(BytesOf(kept), residual);
-  return residual;
+  std::span<const uint64_t> kept;
+  auto keep = [&] {
+    kept = memory_.Copy(wanted);
+    return BytesOf(kept);
+  };
+  const auto [known, added] = residuals_.TryEmplaceAs(BytesOf(wanted), keep);
+  if (added) {
+    auto* residual = new (memory_.Allocate<Residual>(1)) Residual;
+    residual->entries = kept;
+    bytes_ += kept.size_bytes() + sizeof(Residual) + kTrieOverhead;
+    *known = residual;
+  }
+  return *known;
 }
 
 const TokenTrie& MaskCache::TrieOf(const Residual& any) {

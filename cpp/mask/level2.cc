@@ -128,18 +128,18 @@ const TokenMask* MaskCache::LongLeftOver(const Level1& level1, SetId returned) {
   const LeftOver key(residual, references, returned.value);
   {
     std::lock_guard lock(mutex_);
-    if (const auto it = left_over_.find(key); it != left_over_.end()) return it->second;
+    if (const auto* known = left_over_.Find(key)) return *known;
   }
   std::vector<TokenId> list;
   WalkReturned(level1, returned, &list);
   const TokenMask mask = Compact(list, {});
   std::lock_guard lock(mutex_);
-  const auto [it, added] = left_over_.try_emplace(key, nullptr);
+  const auto [known, added] = left_over_.TryEmplace(key);
   if (added) {
-    it->second = new (memory_.Allocate<TokenMask>(1)) TokenMask(mask);
+    *known = new (memory_.Allocate<TokenMask>(1)) TokenMask(mask);
     bytes_ += sizeof(TokenMask) + kLeftOverEntry;
   }
-  return it->second;
+  return *known;
 }
 
 // The same for an item of `set` within a procedure that captures, `capturing` where it is known.

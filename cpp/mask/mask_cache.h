@@ -29,6 +29,7 @@
 
 #include "base/arena.h"
 #include "base/byte_codec.h"
+#include "base/sharded_map.h"
 #include "mask/bitmap_store.h"
 #include "mask/counted.h"
 #include "mask/slice.h"
@@ -210,10 +211,10 @@ class MaskCache {
   BitmapStore bitmaps_;
   std::vector<std::unique_ptr<const TokenTrie>> tries_;
   // By the bytes of their entries, which are in memory_.
-  absl::flat_hash_map<std::string_view, const Residual*, TextHash> residuals_;
+  ShardedMap<std::string_view, const Residual*, TextHash> residuals_;
   // What is left over (its entries, its references) as it can follow in a set.
   using LeftOver = std::tuple<const Residual*, const uint32_t*, uint32_t>;
-  absl::flat_hash_map<LeftOver, const TokenMask*> left_over_;
+  ShardedMap<LeftOver, const TokenMask*> left_over_;
   absl::flat_hash_set<uint64_t> heads_;  // met once: value << 4 | elements in front of it
   // By the node from which they are spelled.
   absl::flat_hash_map<uint32_t, std::unique_ptr<const std::vector<SpelledText>>> spelled_;

@@ -62,7 +62,7 @@ class SumNumbering {
 // the classes are 1, 2, ... as they first come up. Few are different: most states read one
 // character or another spelling of it.
 const ClassMap* SetTable::InternClasses(std::span<const uint32_t> runs) {
-  if (auto it = class_maps_.find(BytesOf(runs)); it != class_maps_.end()) return it->second;
+  if (const auto* known = class_maps_.Find(BytesOf(runs))) return *known;
   auto* map = memory_.Allocate<ClassMap>(1);
   *map = {};
   std::vector<uint8_t> example;
@@ -78,7 +78,7 @@ const ClassMap* SetTable::InternClasses(std::span<const uint32_t> runs) {
     if (map->class_of[b] != 0) few.push_back(static_cast<uint8_t>(b));
   }
   if (few.size() <= ClassMap::kFew) map->few = memory_.Copy(std::span<const uint8_t>(few));
-  class_maps_.emplace(BytesOf(memory_.Copy(runs)), map);
+  class_maps_[BytesOf(memory_.Copy(runs))] = map;
   return map;
 }
 
@@ -121,7 +121,7 @@ const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
     return InternClasses(runs);
   }
   const std::span<const TermId> key(states.data(), states.size());
-  if (const auto it = classes_of_.find(BytesOf(key)); it != classes_of_.end()) return it->second;
+  if (const auto* known = classes_of_.Find(BytesOf(key))) return *known;
   // What moves at a byte is told by the sum of all moves there, added where an edge begins and
   // taken away where it ends: of numbers of 128 bits, others in each process, that sum up to the
   // same, or to nothing, by no chance that matters.
@@ -150,7 +150,7 @@ const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
     number = sum != 0 ? classes.Of(sum) : 0;
   }
   const ClassMap* const map = InternClasses(runs);
-  classes_of_.emplace(BytesOf(memory_.Copy(key)), map);
+  classes_of_[BytesOf(memory_.Copy(key))] = map;
   return map;
 }
 

@@ -12,18 +12,19 @@
 namespace grammask::internal {
 
 uint32_t CaptureTable::Begin(RetId element, bool compound, std::span<const uint32_t> rivals) {
-  auto [it, added] = begin_.try_emplace(element.value, static_cast<uint32_t>(captures_.size()));
+  const auto [capture, added] =
+      begin_.TryEmplace(element.value, static_cast<uint32_t>(captures_.size()));
   if (added) {
     captures_.Append() = {.element = element, .compound = compound, .rivals = memory_.Copy(rivals)};
   }
-  return it->second;
+  return *capture;
 }
 
 uint32_t CaptureTable::Next(uint32_t capture, uint8_t byte) {
   if (capture <= kAnyText || Skips(captures_[capture], byte)) return capture;
-  auto [it, added] =
-      next_.try_emplace(uint64_t{capture} << 8 | byte, static_cast<uint32_t>(captures_.size()));
-  if (!added) return it->second;
+  const auto [known, added] =
+      next_.TryEmplace(uint64_t{capture} << 8 | byte, static_cast<uint32_t>(captures_.size()));
+  if (!added) return *known;
   Capture next = {
       .element = captures_[capture].element,
       .before = capture,
@@ -43,7 +44,7 @@ uint32_t CaptureTable::Next(uint32_t capture, uint8_t byte) {
     next.rivals = memory_.Copy(std::span<const uint32_t>(rivals));
   }
   captures_.Append() = next;
-  return it->second;
+  return *known;
 }
 
 uint32_t CaptureTable::Next(uint32_t capture, std::string_view bytes) {

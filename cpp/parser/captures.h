@@ -2,8 +2,6 @@
 #ifndef GRAMMASK_PARSER_CAPTURES_H_
 #define GRAMMASK_PARSER_CAPTURES_H_
 
-#include <absl/container/flat_hash_map.h>
-
 #include <cstdint>
 #include <span>
 #include <string>
@@ -13,6 +11,7 @@
 #include "automaton/term_store.h"
 #include "base/arena.h"
 #include "base/ids.h"
+#include "base/sharded_map.h"
 
 namespace grammask::internal {
 
@@ -46,8 +45,7 @@ class CaptureTable {
   std::span<const uint32_t> rivals(uint32_t capture) const { return captures_[capture].rivals; }
 
   size_t memory_bytes() const {
-    return captures_.bytes() + memory_.bytes() + begin_.capacity() * (sizeof(*begin_.begin()) + 1) +
-           next_.capacity() * (sizeof(*next_.begin()) + 1);
+    return captures_.bytes() + memory_.bytes() + (begin_.size() + next_.size()) * 24;
   }
 
  private:
@@ -68,8 +66,8 @@ class CaptureTable {
   TermStore& terms_;
   BumpArena memory_;  // of lists of rivals
   StableVector<Capture> captures_;
-  absl::flat_hash_map<uint32_t, uint32_t> begin_;  // by element
-  absl::flat_hash_map<uint64_t, uint32_t> next_;   // by (capture, byte)
+  ShardedMap<uint32_t, uint32_t> begin_;  // by element
+  ShardedMap<uint64_t, uint32_t> next_;   // by (capture, byte)
 };
 
 }  // namespace grammask::internal

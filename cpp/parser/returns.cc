@@ -53,8 +53,8 @@ void SetTable::AppendPlace(SetId set, ProcId proc, Own&& own, PlaceKey* out) {
 // The places of `cycle` in `set` are those of `other`, if that can be taken for true.
 bool SetTable::SamePlaces(SetId set, SetId other, std::span<const ProcId> cycle) {
   auto place_of = [&](SetId s, ProcId p) {
-    const auto it = ret_ids_.find(uint64_t{s.value} << 32 | p.value);
-    return it != ret_ids_.end() ? it->second.value : kSelf | p.value;
+    const RetId* known = ret_ids_.Find(uint64_t{s.value} << 32 | p.value);
+    return known != nullptr ? known->value : kSelf | p.value;
   };
   // Those of the cycle have no return of this set yet.
   auto here = [&](ProcId p) {
@@ -76,7 +76,6 @@ bool SetTable::SamePlaces(SetId set, SetId other, std::span<const ProcId> cycle)
 // Gives the places of a strongly connected component their returns; those that it returns to have
 // theirs.
 void SetTable::NamePlaces(SetId set, std::span<const ProcId> component, bool cyclic) {
-  auto known = [&](ProcId p) { return ret_ids_.find(uint64_t{set.value} << 32 | p.value); };
   if (cyclic) {
     absl::InlinedVector<SetId, kMaxCompared> others;
     for (ProcId p : component) {
@@ -101,7 +100,8 @@ void SetTable::NamePlaces(SetId set, std::span<const ProcId> component, bool cyc
     AppendPlace(
         set, p,
         [&](ProcId q) {
-          if (const auto it = known(q); it != ret_ids_.end()) return it->second.value;
+          const RetId* known = ret_ids_.Find(uint64_t{set.value} << 32 | q.value);
+          if (known != nullptr) return known->value;
           const auto at = std::ranges::find(component, q) - component.begin();
           return kSelf | static_cast<uint32_t>(at);
         },
@@ -116,21 +116,21 @@ void SetTable::NamePlaces(SetId set, std::span<const ProcId> component, bool cyc
     key.resize(end);
     key.push_back(i);
     const RetId next(static_cast<uint32_t>(rets_.size()));
-    const auto [it, added] = place_ids_.try_emplace(key, next);
+    const auto [ret, added] = place_ids_.TryEmplace(key, next);
     if (added) {
       AddRet(set, component[i], 0, next);
       place_bytes_ += key.size() * 8 + 32;
     }
-    ret_ids_[uint64_t{set.value} << 32 | component[i].value] = it->second;
+    ret_ids_[uint64_t{set.value} << 32 | component[i].value] = *ret;
   }
 }
 
 // The place where one item waits, a term and a return.
 RetId SetTable::NameSingle(SetId set, ProcId proc, uint64_t pair) {
   const RetId next(static_cast<uint32_t>(rets_.size()));
-  const auto [it, added] = single_place_ids_.try_emplace(pair, next);
+  const auto [ret, added] = single_place_ids_.TryEmplace(pair, next);
   if (added) AddRet(set, proc, 0, next);
-  return ret_ids_[uint64_t{set.value} << 32 | proc.value] = it->second;
+  return ret_ids_[uint64_t{set.value} << 32 | proc.value] = *ret;
 }
 
 // Tarjan's algorithm over the places of one set that `proc`'s leads to, on an explicit stack.
@@ -166,7 +166,7 @@ RetId SetTable::NamePlace(SetId set, ProcId proc) {
       v.left = v.left.subspan(1);
       if (!is_own(w)) continue;
       const ProcId to(w.ret.value & ~kSelf);
-      if (ret_ids_.contains(key_of(to))) continue;
+      if (ret_ids_.Contains(key_of(to))) continue;
       const size_t before = visited.size();
       const auto index = static_cast<uint32_t>(visited.Of(to.value));
       if (index > before) {

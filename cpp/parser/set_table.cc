@@ -137,7 +137,7 @@ RetId SetTable::Resolve(RetId ret, SetId self) {
   if ((ret.value & kSelf) == 0) return ret;
   const ProcId proc(ret.value & ~kSelf);
   const uint64_t key = uint64_t{self.value} << 32 | proc.value;
-  if (auto it = ret_ids_.find(key); it != ret_ids_.end()) return it->second;
+  if (const RetId* known = ret_ids_.Find(key)) return *known;
   if (!terms_.has_captures()) return NamePlace(self, proc);
   const RetId next(static_cast<uint32_t>(rets_.size()));
   AddRet(self, proc, 0, next);
@@ -146,13 +146,13 @@ RetId SetTable::Resolve(RetId ret, SetId self) {
 
 RetId SetTable::WithCapture(RetId plain, uint32_t capture) {
   if (capture == CaptureTable::kNone) return plain;
-  auto [it, added] = captured_ids_.try_emplace(uint64_t{plain.value} << 32 | capture,
-                                               RetId(static_cast<uint32_t>(rets_.size())));
+  const auto [ret, added] = captured_ids_.TryEmplace(uint64_t{plain.value} << 32 | capture,
+                                                     RetId(static_cast<uint32_t>(rets_.size())));
   if (added) {
     const Ret entry = rets_[plain.value];
     AddRet(entry.set, entry.proc, capture, plain);
   }
-  return it->second;
+  return *ret;
 }
 
 uint32_t SetTable::CaptureOf(RetId ret, SetId self) {
@@ -161,7 +161,7 @@ uint32_t SetTable::CaptureOf(RetId ret, SetId self) {
 }
 
 uint32_t SetTable::ContextOf(RetId plain) {
-  if (auto it = contexts_.find(plain.value); it != contexts_.end()) return it->second;
+  if (const uint32_t* known = contexts_.Find(plain.value)) return *known;
   uint32_t found = CaptureTable::kNone;
   // Through the predictions of one set, which may refer to one another.
   std::vector<RetId> todo = {plain};
@@ -234,7 +234,7 @@ SetId SetTable::Close(ItemList kernel) {
     } else {
       if (key.empty() && moved <= kMostMoved && !terms_.has_captures()) {
         for (const Item& before : kernel) key.push_back(PackItem(before));
-        if (const auto it = closed_.find(key); it != closed_.end()) return it->second;
+        if (const SetId* known = closed_.Find(key)) return *known;
       }
       const Ret ret = rets_[item.ret.value];
       const SetBody& body = MakeBodyLocked(ret.set);
@@ -257,7 +257,7 @@ SetId SetTable::Close(ItemList kernel) {
   if (kernel.empty()) return Dead();
   std::ranges::sort(kernel);
   const SetId set = Intern(kernel, accepting, escaping);
-  if (!key.empty() && kernel.size() >= kWorthKeeping) closed_.emplace(key, set);
+  if (!key.empty() && kernel.size() >= kWorthKeeping) closed_.TryEmplace(key, set);
   return set;
 }
 
@@ -415,8 +415,7 @@ SetId SetTable::Returned(SetId at, RetId ret) {
   if (ret == kBottom || ret == kUnknown) return Dead();
   std::lock_guard lock(terms_.mutex());
   ret = rets_[Resolve(ret, at).value].plain;  // of any text
-  auto [it, added] = returned_.try_emplace(ret.value);
-  if (!added) return it->second;
+  if (const SetId* known = returned_.Find(ret.value)) return *known;
   const Ret entry = rets_[ret.value];
   ItemList kernel;
   for (const Waiter& w : WaitersOf(entry.set, entry.proc)) {
@@ -457,12 +456,12 @@ void SetTable::RestOfWaiters(SetId set) {
     const SetId top = todo.back();
     const SetBody& body = MakeBodyLocked(top);
     const size_t before = todo.size();
-    bool done = body.waiters.empty() || rests_.contains(key(top, body.waiters[0].proc));
+    bool done = body.waiters.empty() || rests_.Contains(key(top, body.waiters[0].proc));
     if (!done) {
       for (const Waiter& w : body.waiters) {
         if ((w.ret.value & kSelf) != 0 || w.ret.value <= kUnknown.value) continue;
         const Ret ret = rets_[w.ret.value];
-        if (!rests_.contains(key(ret.set, ret.proc))) todo.push_back(ret.set);
+        if (!rests_.Contains(key(ret.set, ret.proc))) todo.push_back(ret.set);
       }
       if (todo.size() > before) continue;
       for (const Waiter& w : body.waiters) rests_[key(top, w.proc)] = kMaxLength;

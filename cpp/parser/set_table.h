@@ -11,7 +11,6 @@
 #ifndef GRAMMASK_PARSER_SET_TABLE_H_
 #define GRAMMASK_PARSER_SET_TABLE_H_
 
-#include <absl/container/flat_hash_map.h>
 #include <absl/container/inlined_vector.h>
 
 #include <algorithm>
@@ -29,6 +28,7 @@
 #include "base/id_table.h"
 #include "base/ids.h"
 #include "base/mix.h"
+#include "base/sharded_map.h"
 #include "parser/captures.h"
 
 namespace grammask::internal {
@@ -249,23 +249,23 @@ class SetTable {
     std::span<const Waiter> waiters;
   };
   Unfinished unfinished_;
-  absl::flat_hash_map<uint64_t, RetId> captured_ids_;  // by (plain return, capture)
-  absl::flat_hash_map<uint32_t, uint32_t> contexts_;   // captures by plain return
-  absl::flat_hash_map<uint32_t, bool> viable_;         // by set, where it was in question
-  IdTable table_;                                      // sets
+  ShardedMap<uint64_t, RetId> captured_ids_;  // by (plain return, capture)
+  ShardedMap<uint32_t, uint32_t> contexts_;   // captures by plain return
+  ShardedMap<uint32_t, bool> viable_;         // by set, where it was in question
+  IdTable table_;                             // sets
   // The set of a few items that moved and of what is completed by them; by these, ascending.
   using ClosedKey = absl::InlinedVector<uint64_t, 4>;
-  absl::flat_hash_map<ClosedKey, SetId> closed_;
-  absl::flat_hash_map<uint64_t, RetId> ret_ids_;  // by (set, procedure)
-  absl::flat_hash_map<PlaceKey, RetId> place_ids_;
-  absl::flat_hash_map<uint64_t, RetId> single_place_ids_;  // of one waiting item
+  ShardedMap<ClosedKey, SetId> closed_;
+  ShardedMap<uint64_t, RetId> ret_ids_;  // by (set, procedure)
+  ShardedMap<PlaceKey, RetId> place_ids_;
+  ShardedMap<uint64_t, RetId> single_place_ids_;  // of one waiting item
   size_t place_bytes_ = 0;
-  absl::flat_hash_map<uint64_t, SetId> returned_;
+  ShardedMap<uint32_t, SetId> returned_;
   // By the classes of the runs of bytes: see InternClasses.
-  absl::flat_hash_map<std::string_view, const ClassMap*, TextHash> class_maps_;
-  absl::flat_hash_map<std::string_view, const ClassMap*, TextHash> classes_of_;  // by states
+  ShardedMap<std::string_view, const ClassMap*, TextHash> class_maps_;
+  ShardedMap<std::string_view, const ClassMap*, TextHash> classes_of_;  // by states
   // By (set, procedure): shortest completion from where the set waits for the procedure.
-  absl::flat_hash_map<uint64_t, uint64_t> rests_;
+  ShardedMap<uint64_t, uint64_t> rests_;
 };
 
 }  // namespace grammask::internal

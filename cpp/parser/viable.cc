@@ -87,7 +87,7 @@ bool SetTable::OnlySpells(const SetBody& body) {
 // kMostViableSteps the answer is yes. A set whose values can only be completed to rivals is never
 // stepped into.
 bool SetTable::Viable(SetId start) {
-  if (auto it = viable_.find(start.value); it != viable_.end()) return it->second;
+  if (const bool* known = viable_.Find(start.value)) return *known;
   struct Visit {
     SetId set;
     size_t from;
@@ -103,15 +103,15 @@ bool SetTable::Viable(SetId start) {
       if (plain && byte == '\\') continue;  // it leads to the same values by a longer way
       const SetId to = StepUnchecked(at, byte);
       if (to == Dead()) continue;
-      const auto known = viable_.find(to.value);
-      const bool free = !sets_[to.value].all_at_risk || (known != viable_.end() && known->second);
+      const bool* known = viable_.Find(to.value);
+      const bool free = !sets_[to.value].all_at_risk || (known != nullptr && *known);
       if (free || ++steps > kMostViableSteps) {
         for (size_t i = next;; i = visits[i].from) {
           viable_[visits[i].set.value] = true;
           if (i == 0) return true;
         }
       }
-      if (known != viable_.end()) continue;
+      if (known != nullptr) continue;
       if (seen.insert(Fingerprint(to)).second) visits.push_back({to, next});
     }
   }
