@@ -220,7 +220,7 @@ struct GrammarCompiler::Impl {
   StatusOr<CompiledGrammar> Compile(const Key& key, Parse&& parse, std::string_view place = "") {
     auto compile = [&]() -> StatusOr<CompiledGrammar> {
       const auto start = std::chrono::steady_clock::now();
-      hub->CheckBudget(*hub->Current());
+      hub->CheckBudget();
       StatusOr<Grammar> grammar = parse();
       if (!grammar.ok()) return grammar.status();
       auto impl = std::make_shared<CompiledGrammar::Impl>(*grammar, tokenizer, hub);

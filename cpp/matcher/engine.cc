@@ -1,11 +1,13 @@
 // Generations of shared tables.
 //
 // The rule is RE2's: a cache over its budget is thrown away whole and refills with what is in use.
-// A compiler's tables are one generation; over the budget the hub starts an empty one, grammars are
-// built into it when they are next used, and matchers notice by one atomic read and replay their
-// output there. That costs an output milliseconds at once, so a generation mostly ends where a
-// grammar is compiled, and an output goes on in it up to an eighth over the budget. Memory is thus
-// bounded by the budget and what running matchers hold, on any input, and no lookup pays for it.
+// A compiler's tables are one generation; over the budget the hub starts an empty one, into which
+// grammars are built when they are next used. An output that has begun ends in the generation before:
+// to move there it must be read again, which takes milliseconds at once, and every output at hand
+// would do so in the same step. Once both together are an eighth over the budget, matchers move as
+// each comes to look, every 64 tokens; once they are a quarter over it, or there is another
+// generation, all do, which they notice by one atomic read. Memory is thus bounded by the budget and
+// what running matchers hold, on any input, and no lookup pays for it.
 // Tests: tests/matcher/budget_test.cc.
 #include "matcher/engine.h"
 
@@ -20,6 +22,7 @@ namespace grammask::internal {
 namespace {
 
 constexpr size_t kSlack = 8;  // the part of a budget by which outputs may go over it
+constexpr size_t kBoth = 4;   // the part by which two generations together may
 
 }  // namespace
 
@@ -74,17 +77,40 @@ std::shared_ptr<Engine> EngineHub::Current() {
   return current_;
 }
 
-void EngineHub::CheckBudget(Engine& engine, bool outputs) {
-  if (engine.generation != generation()) return;
-  size_t budget = engine.budget.load(std::memory_order_relaxed);
-  if (outputs) budget += budget / kSlack;
-  if (engine.overrun() || engine.memory_bytes() > budget) return StartNext(engine);
-  std::lock_guard lock(engine.terms.mutex());
-  engine.terms.AllowGrowth();
+bool EngineHub::CheckBudget(Engine& engine, bool output) {
+  if (engine.generation == generation()) {
+    size_t budget = engine.budget.load(std::memory_order_relaxed);
+    if (output) budget += budget / kSlack;
+    if (engine.overrun() || engine.memory_bytes() > budget) StartNext(engine, engine.overrun());
+  }
+  std::shared_ptr<Engine> before, current;
+  {
+    std::lock_guard lock(mutex_);
+    before = before_.lock();
+    current = current_;
+  }
+  bool leave = false;  // the one before
+  if (before != nullptr) {
+    const size_t budget = std::max(before->budget.load(std::memory_order_relaxed),
+                                   current->budget.load(std::memory_order_relaxed));
+    const size_t both =
+        before->memory_bytes() + current->memory_bytes() - current->empty_bytes;
+    leave = both > budget + budget / kSlack;
+    if (both > budget + budget / kBoth) before->Retire();
+  }
+  {
+    std::lock_guard lock(engine.terms.mutex());
+    engine.terms.AllowGrowth();
+  }
+  return engine.retired() || (leave && &engine == before.get());
 }
 
 void EngineHub::Replace(Engine& engine) {
-  if (engine.generation == generation()) StartNext(engine);
+  if (engine.generation == generation()) {
+    StartNext(engine, /*at_once=*/true);
+  } else {
+    engine.Retire();
+  }
 }
 
 std::shared_ptr<Engine> EngineHub::Alone() const {
@@ -93,13 +119,15 @@ std::shared_ptr<Engine> EngineHub::Alone() const {
   return engine;
 }
 
-void EngineHub::StartNext(Engine& engine) {
+void EngineHub::StartNext(Engine& engine, bool at_once) {
   std::lock_guard lock(mutex_);
   if (current_.get() != &engine) return;
+  if (const auto before = before_.lock()) before->Retire();
+  before_ = current_;
+  if (at_once) engine.Retire();
   const uint64_t next = engine.generation + 1;
   current_ = NewEngine(next);
   generation_.store(next, std::memory_order_release);
-  engine.Retire();
 }
 
 }  // namespace grammask::internal

@@ -19,7 +19,7 @@
 namespace grammask::internal {
 
 // One generation of shared tables. Everything in it only grows; when it is over its budget the hub
-// starts the next generation, and this one goes when the last matcher has left it. Thread-safe.
+// starts the next generation, and this one goes with its last matcher. Thread-safe.
 struct Engine {
   Engine(std::shared_ptr<const Vocab> vocabulary, const Limits& limits,
          std::shared_ptr<SliceStore> slices, uint64_t generation_number)
@@ -28,15 +28,16 @@ struct Engine {
         budget(limits.arena_bytes),
         terms(limits, vocab->max_token_bytes()),
         sets(&terms),
-        masks(vocab, &sets, std::move(slices)) {
-    budget += memory_bytes();  // that of the empty tables is not the input's
+        masks(vocab, &sets, std::move(slices)),
+        empty_bytes(memory_bytes()) {
+    budget += empty_bytes;  // they are not the input's
   }
 
   size_t memory_bytes();
   size_t term_count();
   // Whether what is read from the tables since is not to be relied on: see TermStore::Overrun.
   bool overrun() const { return terms.overrun(); }
-  // Whether there is a newer generation: one atomic read.
+  // Whether matchers are to leave it at once, for a newer generation: one atomic read.
   bool retired() const { return retired_.load(std::memory_order_acquire); }
   void Retire() { retired_.store(true, std::memory_order_release); }
 
@@ -46,6 +47,7 @@ struct Engine {
   TermStore terms;
   SetTable sets;
   MaskCache masks;
+  const size_t empty_bytes;  // memory_bytes() before anything was added
 
  private:
   std::atomic<bool> retired_ = false;
@@ -58,7 +60,7 @@ inline constexpr int kSharedTries = 3;
 // What a text asked too much of, kResourceExhausted.
 Status OverrunError(TermStore::Overrun what);
 
-// The current generation. Thread-safe.
+// The current generation, and the one before, in which outputs may end that began there. Thread-safe.
 class EngineHub {
  public:
   EngineHub(std::shared_ptr<const Vocab> vocab, const Limits& limits);
@@ -66,9 +68,11 @@ class EngineHub {
   std::shared_ptr<Engine> Current();
   // The number of the current generation: one atomic read, to see whether to move on.
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
-  // Starts a new generation when `engine` is the current one and over its budget. `outputs`: by so
-  // much that the outputs at hand should move, too, and not only what is compiled next.
-  void CheckBudget(Engine& engine, bool outputs = false);
+  // For what is compiled next: starts a new generation where the current one is over its budget.
+  void CheckBudget() { CheckBudget(*Current(), false); }
+  // For an output in `engine`: starts one where it is over the budget by some more. Whether that
+  // output should move to the current one.
+  bool CheckBudgetFor(Engine& engine) { return CheckBudget(engine, true); }
   // Starts a new generation where `engine`, whose tables are overrun, is the current one.
   void Replace(Engine& engine);
   // Tables for one grammar or text alone, where others keep overrunning those that are shared. They
@@ -77,7 +81,9 @@ class EngineHub {
   const Limits& limits() const { return limits_; }
 
  private:
-  void StartNext(Engine& engine);  // where it is the current one
+  bool CheckBudget(Engine& engine, bool output);
+  // Where `engine` is the current one. `at_once`: outputs must not end in it.
+  void StartNext(Engine& engine, bool at_once);
   std::shared_ptr<Engine> NewEngine(uint64_t generation) const;
 
   const std::shared_ptr<const Vocab> vocab_;
@@ -85,6 +91,7 @@ class EngineHub {
   const SliceShare slices_;
   std::mutex mutex_;
   std::shared_ptr<Engine> current_;
+  std::weak_ptr<Engine> before_;  // the one before, unless retired
   std::atomic<uint64_t> generation_ = 0;
 };
 

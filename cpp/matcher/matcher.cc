@@ -82,14 +82,13 @@ struct GrammarMatcher::Impl {
     stopped = false;
   }
 
-  // Moves to the current generation of tables when there is a newer one.
+  // Moves to the current generation of tables when this one is to be left.
   void Follow() {
     if (engine->retired()) [[unlikely]]
       Replay();
     if (--until_budget_check == 0) [[unlikely]] {
       until_budget_check = kBudgetInterval;
-      common->compiled.impl()->hub->CheckBudget(*engine, true);
-      if (engine->retired()) Replay();
+      if (common->compiled.impl()->hub->CheckBudgetFor(*engine)) Replay();
     }
   }
 
@@ -281,7 +280,13 @@ Status GrammarMatcher::Rollback(int steps) {
   return {};
 }
 
-void GrammarMatcher::Reset() { impl_->Truncate(0); }
+void GrammarMatcher::Reset() {
+  impl_->Truncate(0);
+  // An output that begins does so in the newest tables, as that of a new matcher.
+  if (impl_->engine->generation != impl_->common->compiled.impl()->hub->generation()) {
+    impl_->Replay();
+  }
+}
 
 GrammarMatcher GrammarMatcher::Fork() const {
   impl_->common->refs.fetch_add(1, std::memory_order_relaxed);

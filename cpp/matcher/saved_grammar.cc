@@ -185,7 +185,7 @@ StatusOr<CompiledGrammar> LoadGrammar(std::string_view bytes, bool trusted,
                                       const TokenizerInfo& tokenizer,
                                       std::shared_ptr<EngineHub> hub) {
   const auto start = std::chrono::steady_clock::now();
-  hub->CheckBudget(*hub->Current());
+  hub->CheckBudget();
   GM_ASSIGN_OR_RETURN(auto saved,
                       SavedGrammar::Read(bytes, trusted, *tokenizer.vocab(), hub->limits()));
   auto impl = std::make_shared<CompiledGrammar::Impl>(std::move(saved), tokenizer, std::move(hub));

@@ -190,7 +190,8 @@ struct CompilerOptions {
   bool cache_enabled = true;  // keep compiled grammars by source and options
   // A bound on what this compiler keeps: the grammars in its cache, of which the least recently
   // used go first, and the tables that grammars share (at most two fifths of it; where the bound is
-  // under 16 MB they take up to 8 MB beside it). What matchers in use hold is not bounded by it.
+  // under 16 MB they take up to 8 MB beside it). What matchers in use hold is not bounded by it; the
+  // tables in which older ones end take up to a tenth of it more.
   // -1: no limit on grammars; Limits::arena_bytes and a quarter more for tables.
   int64_t cache_limit_bytes = -1;
   Limits limits;

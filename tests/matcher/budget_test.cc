@@ -267,6 +267,103 @@ TEST(Budget, ACompilationMovesOn) {
   EXPECT_EQ(hub.generation(), 1u);
 }
 
+// Reads letters by chance.
+class Reader {
+ public:
+  explicit Reader(GrammarMatcher* m) : m_(*m) {}
+  void Read(int letters) {
+    for (int i = 0; i < letters; ++i) {
+      ASSERT_TRUE(m_.AcceptToken(static_cast<int32_t>(random_() % 2)));
+    }
+  }
+
+ private:
+  GrammarMatcher& m_;
+  std::mt19937 random_{13};
+};
+
+// With an output until the tables are over their budget, which alone moves nobody.
+void FillTables(GrammarMatcher* m, const std::shared_ptr<Engine>& tables) {
+  Reader reader(m);
+  while (tables->memory_bytes() <= tables->budget) reader.Read(64);
+}
+
+TEST(Budget, AnOutputEndsInTheTablesInWhichItBegan) {
+  GrammarCompiler compiler = MakeCompiler(Tokenizer());
+  GrammarMatcher m = MakeMatcher(&compiler, Palindromes("x"));
+  EngineHub& hub = *HubOf(m.compiled_grammar());
+  const std::weak_ptr<Engine> first = hub.Current();
+  FillTables(&m, hub.Current());
+  const CompiledGrammar lists = Compile(&compiler, Lists());
+  ASSERT_EQ(hub.generation(), 1u);
+  GrammarMatcher fork = m.Fork();
+  Reader(&m).Read(200);
+  Reader(&fork).Read(200);
+  EXPECT_FALSE(first.expired()) << "read again for nothing";
+  // What begins now does so in the new ones.
+  const long users = hub.Current().use_count();
+  GrammarMatcher begun = MakeMatcher(lists);
+  EXPECT_EQ(hub.Current().use_count(), users + 1);
+  m.Reset();
+  EXPECT_EQ(hub.Current().use_count(), users + 2);
+  EXPECT_EQ(Allowed(&m), Allowed(&fork));
+  EXPECT_FALSE(first.expired());
+  fork.Reset();
+  EXPECT_TRUE(first.expired());
+}
+
+// One that goes on moves when it next looks, one that waits with its first step after a while.
+TEST(Budget, AnOutputMovesWhereTwoGenerationsTakeTooMuch) {
+  for (const bool waits : {false, true}) {
+    GrammarCompiler compiler = MakeCompiler(Tokenizer());
+    GrammarMatcher m = MakeMatcher(&compiler, Palindromes("x"));
+    EngineHub& hub = *HubOf(m.compiled_grammar());
+    const std::shared_ptr<Engine> first = hub.Current();
+    FillTables(&m, first);
+    GrammarMatcher other = MakeMatcher(&compiler, Palindromes("y"));
+    ASSERT_EQ(hub.generation(), 1u);
+    const std::shared_ptr<Engine> second = hub.Current();
+    auto both = [&] {
+      return first->memory_bytes() + second->memory_bytes() - second->empty_bytes;
+    };
+    const size_t budget = second->budget;
+    const size_t until = budget + budget / (waits ? 4 : 8);
+    Reader reader(&other), reader_of_m(&m);
+    const long users = first.use_count();
+    while (both() <= until) {
+      reader.Read(64);
+      if (!waits) reader_of_m.Read(1);
+      ASSERT_EQ(first.use_count(), users);
+    }
+    reader.Read(64);
+    EXPECT_LT(both(), until + kSlack);
+    EXPECT_EQ(first->retired(), waits);
+    reader_of_m.Read(waits ? 1 : 64);
+    EXPECT_LT(first.use_count(), users);
+    EXPECT_EQ(hub.generation(), 1u);
+    EXPECT_EQ(Allowed(&m), (Ids{0, 1, 2, 3, 4, 12}));
+  }
+}
+
+TEST(Budget, NoOutputStaysBehindTwoGenerations) {
+  GrammarCompiler compiler = MakeCompiler(Tokenizer());
+  GrammarMatcher m = MakeMatcher(&compiler, Palindromes("x"));
+  EngineHub& hub = *HubOf(m.compiled_grammar());
+  const std::weak_ptr<Engine> first = hub.Current();
+  auto end_generation = [&] {
+    hub.Current()->budget = 0;
+    hub.CheckBudget();
+  };
+  end_generation();
+  ASSERT_TRUE(m.AcceptString("ab"));
+  EXPECT_FALSE(first.expired());
+  end_generation();
+  EXPECT_EQ(hub.generation(), 2u);
+  ASSERT_TRUE(m.AcceptToken(0));
+  EXPECT_TRUE(first.expired());
+  EXPECT_EQ(Allowed(&m), (Ids{0, 1, 2, 3, 4, 12}));
+}
+
 // One output that needs more than the budget all by itself goes on all the same.
 TEST(Budget, AnOutputLargerThanTheBudget) {
   GrammarCompiler compiler = MakeCompiler(Tokenizer(), Tiny());

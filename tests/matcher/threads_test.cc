@@ -122,8 +122,7 @@ TEST(Threads, BatchesWhileTablesAreThrownAway) {
     BatchGrammarMatcher pool(threads);
     for (int round = 0; round < 8; ++round) {
       const std::shared_ptr<internal::Engine> current = hub.Current();
-      current->budget = 0;
-      hub.CheckBudget(*current);
+      hub.Replace(*current);
       ASSERT_TRUE(current->retired());
       ASSERT_TRUE(pool.FillNextTokenBitmask(batch, masks.data(), static_cast<int64_t>(batch.size()),
                                             words, words, {})
