@@ -25,7 +25,7 @@ constexpr uint32_t kOften = 16;
 constexpr size_t kMostPromoted = 256;
 
 constexpr uint32_t kLongResidual = 256;  // nodes of what is left over
-constexpr size_t kLeftOverEntry = 32;    // bytes of an entry of left_over_
+constexpr size_t kLeftOverEntry = 48;    // bytes of an entry of left_over_
 
 }  // namespace
 

@@ -2,12 +2,13 @@
 //
 // The rule is RE2's: a cache over its budget is thrown away whole and refills with what is in use.
 // A compiler's tables are one generation; over the budget the hub starts an empty one, into which
-// grammars are built when they are next used. An output that has begun ends in the generation before:
-// to move there it must be read again, which takes milliseconds at once, and every output at hand
-// would do so in the same step. Once both together are an eighth over the budget, matchers move as
-// each comes to look, every 64 tokens; once they are a quarter over it, or there is another
-// generation, all do, which they notice by one atomic read. Memory is thus bounded by the budget and
-// what running matchers hold, on any input, and no lookup pays for it.
+// grammars are built when they are next used. An output that has begun ends in the generation
+// before: to move it must be read again, which takes milliseconds at once, and every output at hand
+// would do so in the same step. Once both together are an eighth over the budget, matchers
+// move as each comes to look, every 64 tokens; once they are a quarter over it, or there is another
+// generation, all do, which they notice by one atomic read. A generation mostly ends where a
+// grammar is compiled, and where an output adds to it only a sixteenth later. Memory is thus
+// bounded by the budget and what running matchers hold, on any input, and no lookup pays for it.
 // Tests: tests/matcher/budget_test.cc.
 #include "matcher/engine.h"
 
@@ -21,8 +22,9 @@
 namespace grammask::internal {
 namespace {
 
-constexpr size_t kSlack = 8;  // the part of a budget by which outputs may go over it
-constexpr size_t kBoth = 4;   // the part by which two generations together may
+// The sixteenths of a budget by which tables may be over it: those of the current generation before
+// what an output adds ends it; those of two before outputs leave the older one one by one, or all.
+constexpr size_t kOutput = 1, kLeave = 2, kLeaveAtOnce = 4;
 
 }  // namespace
 
@@ -80,7 +82,7 @@ std::shared_ptr<Engine> EngineHub::Current() {
 bool EngineHub::CheckBudget(Engine& engine, bool output) {
   if (engine.generation == generation()) {
     size_t budget = engine.budget.load(std::memory_order_relaxed);
-    if (output) budget += budget / kSlack;
+    if (output) budget += budget / 16 * kOutput;
     if (engine.overrun() || engine.memory_bytes() > budget) StartNext(engine, engine.overrun());
   }
   std::shared_ptr<Engine> before, current;
@@ -93,10 +95,9 @@ bool EngineHub::CheckBudget(Engine& engine, bool output) {
   if (before != nullptr) {
     const size_t budget = std::max(before->budget.load(std::memory_order_relaxed),
                                    current->budget.load(std::memory_order_relaxed));
-    const size_t both =
-        before->memory_bytes() + current->memory_bytes() - current->empty_bytes;
-    leave = both > budget + budget / kSlack;
-    if (both > budget + budget / kBoth) before->Retire();
+    const size_t both = before->memory_bytes() + current->memory_bytes() - current->empty_bytes;
+    leave = both > budget + budget / 16 * kLeave;
+    if (both > budget + budget / 16 * kLeaveAtOnce) before->Retire();
   }
   {
     std::lock_guard lock(engine.terms.mutex());

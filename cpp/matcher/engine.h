@@ -60,7 +60,8 @@ inline constexpr int kSharedTries = 3;
 // What a text asked too much of, kResourceExhausted.
 Status OverrunError(TermStore::Overrun what);
 
-// The current generation, and the one before, in which outputs may end that began there. Thread-safe.
+// The current generation, and the one before, in which outputs may end that have begun there.
+// Thread-safe.
 class EngineHub {
  public:
   EngineHub(std::shared_ptr<const Vocab> vocab, const Limits& limits);
@@ -73,7 +74,7 @@ class EngineHub {
   // For an output in `engine`: starts one where it is over the budget by some more. Whether that
   // output should move to the current one.
   bool CheckBudgetFor(Engine& engine) { return CheckBudget(engine, true); }
-  // Starts a new generation where `engine`, whose tables are overrun, is the current one.
+  // No matcher stays in `engine`, whose tables are overrun; nor does anything new go there.
   void Replace(Engine& engine);
   // Tables for one grammar or text alone, where others keep overrunning those that are shared. They
   // are retired, so that what is in them moves on when it is next used.
@@ -91,7 +92,7 @@ class EngineHub {
   const SliceShare slices_;
   std::mutex mutex_;
   std::shared_ptr<Engine> current_;
-  std::weak_ptr<Engine> before_;  // the one before, unless retired
+  std::weak_ptr<Engine> before_;  // the one before
   std::atomic<uint64_t> generation_ = 0;
 };
 

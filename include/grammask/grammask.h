@@ -190,9 +190,9 @@ struct CompilerOptions {
   bool cache_enabled = true;  // keep compiled grammars by source and options
   // A bound on what this compiler keeps: the grammars in its cache, of which the least recently
   // used go first, and the tables that grammars share (at most two fifths of it; where the bound is
-  // under 16 MB they take up to 8 MB beside it). What matchers in use hold is not bounded by it; the
-  // tables in which older ones end take up to a tenth of it more.
-  // -1: no limit on grammars; Limits::arena_bytes and a quarter more for tables.
+  // under 16 MB they take up to 8 MB beside it). What matchers in use hold is not bounded by it;
+  // the tables in which older ones end take up to a tenth of it more. -1: no limit on grammars;
+  // Limits::arena_bytes and a quarter more for tables.
   int64_t cache_limit_bytes = -1;
   Limits limits;
 };
@@ -242,8 +242,8 @@ class GrammarMatcher {
 
   // Advances by one token. False, and no change, when the token may not come next: out of range,
   // special where no rule asks for it, or after termination. A stop token is taken only where the
-  // text is complete, and terminates. False also where that takes more than Limits::max_mask_states,
-  // max_mask_bytes or max_mask_steps to tell; so of AcceptString.
+  // text is complete, and terminates. False also where that takes more than
+  // Limits::max_mask_states, max_mask_bytes or max_mask_steps to tell; so of AcceptString.
   bool AcceptToken(int32_t token);
   // Advances by bytes, as one step of the history. False, and no change, when they may not come.
   bool AcceptString(std::string_view bytes);

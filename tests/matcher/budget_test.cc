@@ -327,7 +327,7 @@ TEST(Budget, AnOutputMovesWhereTwoGenerationsTakeTooMuch) {
       return first->memory_bytes() + second->memory_bytes() - second->empty_bytes;
     };
     const size_t budget = second->budget;
-    const size_t until = budget + budget / (waits ? 4 : 8);
+    const size_t until = budget + budget / 16 * (waits ? 4 : 2);
     Reader reader(&other), reader_of_m(&m);
     const long users = first.use_count();
     while (both() <= until) {
