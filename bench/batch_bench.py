@@ -184,6 +184,17 @@ def threads_now():
     return len(os.listdir("/proc/self/task"))
 
 
+def accepts(engine, pool, matcher, ids):
+    """Whether a matcher takes all of a document's tokens."""
+    return all(engine.accept(pool, [matcher], [t]) for t in ids)
+
+
+def allows(mask, rows, tokens):
+    """Whether the bitmask has each token's bit in its row."""
+    bits = mask[list(rows), [t >> 5 for t in tokens]] >> np.array([t & 31 for t in tokens]) & 1
+    return bits.all()
+
+
 def choose(engines, rows, encode, wanted):
     """(schema, tokens) that all engines take, and seconds of compiling by engine."""
     chosen, seconds = [], dict.fromkeys(engines, 0.0)
@@ -200,7 +211,7 @@ def choose(engines, rows, encode, wanted):
                 began = NOW()
                 matcher = e.matcher(e.compile(schema))
                 took[e] = (NOW() - began) / 1e9
-                if not all(e.accept(pools[e], [matcher], [t]) for t in ids):
+                if not accepts(e, pools[e], matcher, ids):
                     raise ValueError(e.name)
         except Exception:  # refused by this engine: another schema then
             continue
@@ -231,8 +242,7 @@ class Run:
         step = len(self.fills)
         active = [i for i in range(len(self.matchers)) if i % 40 < step]
         tokens = [self.documents[i][self.at[i]] for i in active]
-        allowed = self.mask[active, [t >> 5 for t in tokens]] >> np.array([t & 31 for t in tokens]) & 1
-        assert allowed.all(), self.engine.name
+        assert allows(self.mask, active, tokens), self.engine.name
         matchers = [self.matchers[i] for i in active]
         began = NOW()
         accepted = self.engine.accept(self.pool, matchers, tokens)

@@ -17,12 +17,7 @@
 namespace grammask::internal {
 
 ProcId TermStore::LazyProc(std::span<const uint32_t> program, uint64_t min_length) {
-  std::span<const uint32_t> kept;
-  auto keep = [&] {
-    kept = memory_.Copy(program);
-    return BytesOf(kept);
-  };
-  const auto [proc, added] = lazy_.TryEmplaceAs(BytesOf(program), keep);
+  const auto [kept, proc, added] = KeepIn(&memory_, program, &lazy_);
   if (added) {
     *proc = AddProc(min_length == 0, min_length);
     procs_[proc->value].program = kept;

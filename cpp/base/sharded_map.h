@@ -8,8 +8,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <span>
+#include <string_view>
 #include <utility>
+
+#include "base/arena.h"
+#include "base/mix.h"
 
 namespace grammask::internal {
 
@@ -97,6 +101,26 @@ class ShardedMap {
   std::array<Shard, size_t{1} << kShardBits> shards_;
   size_t size_ = 0;
 };
+
+// In a map by the bytes of some values, the value of these, and whether they are new: then they are
+// copied into `memory`, and `stored` is the copy.
+template <class T, class Value>
+struct KeptValues {
+  std::span<const T> stored;
+  Value* value;
+  bool added;
+};
+template <class T, class Value>
+KeptValues<T, Value> KeepIn(BumpArena* memory, std::span<const T> values,
+                            ShardedMap<std::string_view, Value, TextHash>* map) {
+  std::span<const T> stored;
+  auto keep = [&] {
+    stored = memory->Copy(values);
+    return BytesOf(stored);
+  };
+  const auto [value, added] = map->TryEmplaceAs(BytesOf(values), keep);
+  return {stored, value, added};
+}
 
 }  // namespace grammask::internal
 

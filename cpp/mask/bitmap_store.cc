@@ -51,8 +51,9 @@ const uint32_t* BitmapStore::OfRuns(std::span<const TokenRun> runs) {
   std::lock_guard lock(mutex_);
   const uint32_t* found = InternLocked(bits);
   if (few) {
-    auto keep = [&] { return BytesOf(memory_.Copy(runs)); };
-    if (by_runs_.TryEmplaceAs(BytesOf(runs), keep, found).second) {  // or another thread was first
+    const auto kept = KeepIn(&memory_, runs, &by_runs_);
+    if (kept.added) {  // or another thread was first
+      *kept.value = found;
       bytes_ += runs.size_bytes() + kKeyOverhead;
     }
   }
@@ -82,12 +83,7 @@ const uint32_t* BitmapStore::Intern(const std::vector<uint32_t>& bitmap) {
 
 std::span<const TokenId> BitmapStore::List(std::span<const TokenId> tokens) {
   std::lock_guard lock(mutex_);
-  std::span<const TokenId> stored;
-  auto keep = [&] {
-    stored = memory_.Copy(tokens);
-    return BytesOf(stored);
-  };
-  const auto [list, added] = lists_.TryEmplaceAs(BytesOf(tokens), keep);
+  const auto [stored, list, added] = KeepIn(&memory_, tokens, &lists_);
   if (added) {
     *list = stored.data();
     bytes_ += tokens.size_bytes() + kListOverhead;

@@ -395,12 +395,7 @@ const Residual& MaskCache::Spelled(const Residual& residual) {
 const Residual* MaskCache::ResidualOf(const std::vector<uint64_t>& entries) {
   std::lock_guard lock(mutex_);
   const std::span<const uint64_t> wanted(entries);
-  std::span<const uint64_t> kept;
-  auto keep = [&] {
-    kept = memory_.Copy(wanted);
-    return BytesOf(kept);
-  };
-  const auto [known, added] = residuals_.TryEmplaceAs(BytesOf(wanted), keep);
+  const auto [kept, known, added] = KeepIn(&memory_, wanted, &residuals_);
   if (added) {
     auto* residual = new (memory_.Allocate<Residual>(1)) Residual;
     residual->entries = kept;

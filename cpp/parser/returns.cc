@@ -53,7 +53,7 @@ void SetTable::AppendPlace(SetId set, ProcId proc, Own&& own, PlaceKey* out) {
 // The places of `cycle` in `set` are those of `other`, if that can be taken for true.
 bool SetTable::SamePlaces(SetId set, SetId other, std::span<const ProcId> cycle) {
   auto place_of = [&](SetId s, ProcId p) {
-    const RetId* known = ret_ids_.Find(uint64_t{s.value} << 32 | p.value);
+    const RetId* known = ret_ids_.Find(WaitKey(s, p));
     return known != nullptr ? known->value : kSelf | p.value;
   };
   // Those of the cycle have no return of this set yet.
@@ -88,8 +88,8 @@ void SetTable::NamePlaces(SetId set, std::span<const ProcId> component, bool cyc
         others.push_back(other);
         if (!SamePlaces(set, other, component)) continue;
         for (ProcId q : component) {
-          const RetId same = ret_ids_[uint64_t{other.value} << 32 | q.value];
-          ret_ids_[uint64_t{set.value} << 32 | q.value] = same;
+          const RetId same = ret_ids_[WaitKey(other, q)];
+          ret_ids_[WaitKey(set, q)] = same;
         }
         return;
       }
@@ -100,7 +100,7 @@ void SetTable::NamePlaces(SetId set, std::span<const ProcId> component, bool cyc
     AppendPlace(
         set, p,
         [&](ProcId q) {
-          const RetId* known = ret_ids_.Find(uint64_t{set.value} << 32 | q.value);
+          const RetId* known = ret_ids_.Find(WaitKey(set, q));
           if (known != nullptr) return known->value;
           const auto at = std::ranges::find(component, q) - component.begin();
           return kSelf | static_cast<uint32_t>(at);
@@ -121,7 +121,7 @@ void SetTable::NamePlaces(SetId set, std::span<const ProcId> component, bool cyc
       AddRet(set, component[i], 0, next);
       place_bytes_ += key.size() * 8 + 32;
     }
-    ret_ids_[uint64_t{set.value} << 32 | component[i].value] = *ret;
+    ret_ids_[WaitKey(set, component[i])] = *ret;
   }
 }
 
@@ -130,20 +130,19 @@ RetId SetTable::NameSingle(SetId set, ProcId proc, uint64_t pair) {
   const RetId next(static_cast<uint32_t>(rets_.size()));
   const auto [ret, added] = single_place_ids_.TryEmplace(pair, next);
   if (added) AddRet(set, proc, 0, next);
-  return ret_ids_[uint64_t{set.value} << 32 | proc.value] = *ret;
+  return ret_ids_[WaitKey(set, proc)] = *ret;
 }
 
 // Tarjan's algorithm over the places of one set that `proc`'s leads to, on an explicit stack.
 RetId SetTable::NamePlace(SetId set, ProcId proc) {
   auto is_own = [](const Waiter& w) { return (w.ret.value & kSelf) != 0; };
-  auto key_of = [&](ProcId p) { return uint64_t{set.value} << 32 | p.value; };
   const std::span<const Waiter> waiters = WaitersOf(set, proc);
   if (waiters.size() == 1 && !is_own(waiters[0])) {  // mostly
     return NameSingle(set, proc, uint64_t{waiters[0].to.value} << 32 | waiters[0].ret.value);
   }
   if (std::ranges::none_of(waiters, is_own)) {
     NamePlaces(set, {&proc, 1}, false);
-    return ret_ids_[key_of(proc)];
+    return ret_ids_[WaitKey(set, proc)];
   }
   struct Visit {
     ProcId proc;
@@ -166,7 +165,7 @@ RetId SetTable::NamePlace(SetId set, ProcId proc) {
       v.left = v.left.subspan(1);
       if (!is_own(w)) continue;
       const ProcId to(w.ret.value & ~kSelf);
-      if (ret_ids_.Contains(key_of(to))) continue;
+      if (ret_ids_.Contains(WaitKey(set, to))) continue;
       const size_t before = visited.size();
       const auto index = static_cast<uint32_t>(visited.Of(to.value));
       if (index > before) {
@@ -190,7 +189,7 @@ RetId SetTable::NamePlace(SetId set, ProcId proc) {
     std::ranges::sort(component);
     NamePlaces(set, component, done.cyclic);
   }
-  return ret_ids_[key_of(proc)];
+  return ret_ids_[WaitKey(set, proc)];
 }
 
 }  // namespace grammask::internal

@@ -136,7 +136,7 @@ SetId SetTable::Intern(std::span<const Item> kernel, bool accepting, bool escapi
 RetId SetTable::Resolve(RetId ret, SetId self) {
   if ((ret.value & kSelf) == 0) return ret;
   const ProcId proc(ret.value & ~kSelf);
-  const uint64_t key = uint64_t{self.value} << 32 | proc.value;
+  const uint64_t key = WaitKey(self, proc);
   if (const RetId* known = ret_ids_.Find(key)) return *known;
   if (!terms_.has_captures()) return NamePlace(self, proc);
   const RetId next(static_cast<uint32_t>(rets_.size()));
@@ -450,33 +450,32 @@ std::optional<uint8_t> SetTable::ForcedByte(SetId id) {
 // kernel name older sets only, so sets are taken oldest first from an explicit stack; within one
 // set the places refer to one another (left recursion) and are relaxed until nothing changes.
 void SetTable::RestOfWaiters(SetId set) {
-  auto key = [](SetId s, ProcId p) { return uint64_t{s.value} << 32 | p.value; };
   std::vector<SetId> todo = {set};
   while (!todo.empty()) {
     const SetId top = todo.back();
     const SetBody& body = MakeBodyLocked(top);
     const size_t before = todo.size();
-    bool done = body.waiters.empty() || rests_.Contains(key(top, body.waiters[0].proc));
+    bool done = body.waiters.empty() || rests_.Contains(WaitKey(top, body.waiters[0].proc));
     if (!done) {
       for (const Waiter& w : body.waiters) {
         if ((w.ret.value & kSelf) != 0 || w.ret.value <= kUnknown.value) continue;
         const Ret ret = rets_[w.ret.value];
-        if (!rests_.Contains(key(ret.set, ret.proc))) todo.push_back(ret.set);
+        if (!rests_.Contains(WaitKey(ret.set, ret.proc))) todo.push_back(ret.set);
       }
       if (todo.size() > before) continue;
-      for (const Waiter& w : body.waiters) rests_[key(top, w.proc)] = kMaxLength;
+      for (const Waiter& w : body.waiters) rests_[WaitKey(top, w.proc)] = kMaxLength;
       for (bool changed = true; changed;) {
         changed = false;
         for (const Waiter& w : body.waiters) {
           uint64_t after = 0;
           if ((w.ret.value & kSelf) != 0) {
-            after = rests_[key(top, ProcId(w.ret.value & ~kSelf))];
+            after = rests_[WaitKey(top, ProcId(w.ret.value & ~kSelf))];
           } else if (w.ret.value > kUnknown.value) {
             const Ret ret = rets_[w.ret.value];
-            after = rests_[key(ret.set, ret.proc)];
+            after = rests_[WaitKey(ret.set, ret.proc)];
           }
           const uint64_t length = std::min(kMaxLength, terms_.term(w.to).min_length + after);
-          uint64_t& known = rests_[key(top, w.proc)];
+          uint64_t& known = rests_[WaitKey(top, w.proc)];
           if (length < known) {
             known = length;
             changed = true;
@@ -496,7 +495,7 @@ uint64_t SetTable::ShortestCompletion(SetId id) {
     if (item.ret.value > kUnknown.value) {
       const Ret ret = rets_[item.ret.value];
       RestOfWaiters(ret.set);
-      after = rests_[uint64_t{ret.set.value} << 32 | ret.proc.value];
+      after = rests_[WaitKey(ret.set, ret.proc)];
     }
     least = std::min(least, std::min(kMaxLength, terms_.term(item.term).min_length + after));
   }

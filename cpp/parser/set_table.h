@@ -208,6 +208,8 @@ class SetTable {
   SetId Close(ItemList kernel);
   SetId Intern(std::span<const Item> kernel, bool accepting, bool escaping);
   RetId Resolve(RetId ret, SetId self);  // kSelf|p in `self` to an entry of the table. Lock.
+  // The key of the place where `set` waits for `proc`.
+  static uint64_t WaitKey(SetId set, ProcId proc) { return uint64_t{set.value} << 32 | proc.value; }
   // The return to where `set` waits for `proc`; one for all that wait alike (returns.cc). Lock.
   using PlaceKey = absl::InlinedVector<uint64_t, 16>;
   RetId NamePlace(SetId set, ProcId proc);
