@@ -36,16 +36,20 @@ constexpr size_t kFewEdges = 24;  // up to which sorting is faster than laying o
 
 // Joins neighbouring edges of one target.
 void JoinNeighbours(EdgeList* edges) {
-  size_t n = 0;
-  for (size_t i = 0; i < edges->size(); ++i) {
-    const ByteEdge e = (*edges)[i];
-    if (n > 0 && (*edges)[n - 1].to == e.to && (*edges)[n - 1].hi + 1 == e.lo) {
-      (*edges)[n - 1].hi = e.hi;
+  auto joins = [](const ByteEdge& x, const ByteEdge& y) {
+    return x.to == y.to && x.hi + 1 == y.lo;
+  };
+  ByteEdge* const end = edges->data() + edges->size();
+  ByteEdge* last = std::adjacent_find(edges->data(), end, joins);
+  if (last == end) return;
+  for (const ByteEdge* e = last + 1; e != end; ++e) {
+    if (joins(*last, *e)) {
+      last->hi = e->hi;
     } else {
-      (*edges)[n++] = e;
+      *++last = *e;
     }
   }
-  edges->resize(n);
+  edges->resize(static_cast<size_t>(last + 1 - edges->data()));
 }
 
 bool Disjoint(const EdgeList& sorted) {
@@ -188,6 +192,12 @@ class Deriver {
     const Expansion& e = Part(part);
     // A loop of the head is one of the sequence.
     const bool head = t_.kind == TermKind::kSequence && part == t_.children()[0];
+    if (rest == s_.Empty() && !head) {
+      bytes_.insert(bytes_.end(), e.bytes.begin(), e.bytes.end());
+      calls_.insert(calls_.end(), e.calls.begin(), e.calls.end());
+      tokens_.insert(tokens_.end(), e.tokens.begin(), e.tokens.end());
+      return;
+    }
     for (const ByteEdge& edge : e.bytes) {
       const bool loop = head && edge.to == part;
       bytes_.push_back({edge.lo, edge.hi, loop ? id_ : s_.Sequence(edge.to, rest)});
@@ -250,13 +260,17 @@ class Deriver {
       const ByteEdge *edge, *end;
     };
     absl::InlinedVector<Run, kFewRuns> runs;
-    for (const ByteEdge& e : bytes_) {
-      if (runs.empty() || e.lo <= runs.back().end[-1].hi) {
-        if (runs.size() == kFewRuns) return false;
-        runs.push_back({&e, &e + 1});
-      } else {
-        ++runs.back().end;
-      }
+    const ByteEdge* const end_of_all = bytes_.data() + bytes_.size();
+    for (const ByteEdge* begin = bytes_.data(); begin != end_of_all;) {
+      if (runs.size() == kFewRuns) return false;
+      const ByteEdge* end = begin + 1;
+      while (end != end_of_all && end->lo > end[-1].hi) ++end;
+      runs.push_back({begin, end});
+      begin = end;
+    }
+    if (runs.size() == 2) {
+      MergeTwo({runs[0].edge, runs[0].end}, {runs[1].edge, runs[1].end});
+      return true;
     }
     EdgeList merged;
     merged.reserve(bytes_.size() + 2 * kFewRuns);
@@ -285,6 +299,52 @@ class Deriver {
     }
     bytes_ = std::move(merged);
     return true;
+  }
+
+  // Two runs, of which one is mostly a few edges among the many of the other: after a character of
+  // a class, say, the hyphen of a range beside all that may come next.
+  void MergeTwo(std::span<const ByteEdge> x, std::span<const ByteEdge> y) {
+    std::array<ByteEdge, 256> merged;
+    size_t n = 0;
+    std::pair<TermId, TermId> last;
+    TermId last_choice;
+    int at = 0;  // the first byte that is not done
+    auto add = [&](int end, TermId to) {
+      merged[n++] = {static_cast<uint8_t>(at), static_cast<uint8_t>(end), to};
+      at = end + 1;
+    };
+    // Edges of `from` before `begin`, which the other run does not read.
+    auto add_alone = [&](std::span<const ByteEdge>* from, int begin) {
+      const ByteEdge* e = from->data();
+      const ByteEdge* const end = e + from->size();
+      for (; e != end && e->hi < begin; ++e) {
+        at = std::max<int>(at, e->lo);
+        add(e->hi, e->to);
+      }
+      *from = {e, end};
+      if (e != end && std::max<int>(at, e->lo) < begin) {
+        at = std::max<int>(at, e->lo);
+        add(begin - 1, e->to);
+      }
+    };
+    while (!x.empty() && !y.empty()) {
+      add_alone(&x, std::max<int>(at, y[0].lo));
+      if (x.empty()) break;
+      add_alone(&y, std::max<int>(at, x[0].lo));
+      if (y.empty()) break;
+      if (y[0].lo > std::max<int>(at, x[0].lo)) continue;
+      at = std::max<int>(at, x[0].lo);
+      if (const std::pair both = {x[0].to, y[0].to}; both != last) {
+        last_choice = s_.Choice(std::array{x[0].to, y[0].to});
+        last = both;
+      }
+      add(std::min(x[0].hi, y[0].hi), last_choice);
+      if (x[0].hi < at) x = x.subspan(1);
+      if (y[0].hi < at) y = y.subspan(1);
+    }
+    add_alone(&x, 256);
+    add_alone(&y, 256);
+    bytes_.assign(merged.begin(), merged.begin() + n);
   }
 
   // The choice of targets that come in pieces: as a rule many pieces have the same ones, between

@@ -35,7 +35,7 @@ namespace grammask::internal {
 namespace {
 
 constexpr size_t kMostPairs = 1024;
-constexpr uint32_t kMostIdle = 4000;  // nodes
+constexpr uint32_t kMostIdle = 1000;  // nodes
 constexpr size_t kMostStates = 64;    // of a class of characters
 constexpr uint64_t kShort = 8;        // bytes of a text that many tokens may be
 

@@ -25,6 +25,7 @@ namespace {
 constexpr size_t kMostBefore = 6;     // elements in front of the value
 constexpr size_t kLongBefore = 4;     // bytes of a text that is one
 constexpr uint32_t kMostFirst = 120;  // bytes that begin a value
+constexpr size_t kMostSorted = 4096;  // tokens
 
 // A state as some short elements, then a value, then the rest.
 struct ValueState {
@@ -119,8 +120,9 @@ const Level1* MaskCache::Joined(const Level1& head, TermId tail) {
   Gatherer gatherer(vocab_->nodes(), vocab_->trie_tokens(), &vocab_->alphabets(), &*draft);
   for (uint32_t node : head.references) gatherer.WalkFrom(&sets_, node, tail);
   measure(gatherer, 0);
-  if (!head.references.empty()) {
-    // Tokens of these nodes, and of those below that the head takes as well, are there twice.
+  // Tokens of these nodes, and of those below that the head takes as well, are there twice. Of very
+  // many a bitmap is made, to which that is nothing.
+  if (!head.references.empty() && draft->accepted.size() <= kMostSorted) {
     SortUnique(&draft->accepted);
   }
   return Store(&*draft);

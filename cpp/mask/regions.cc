@@ -58,7 +58,12 @@ Alphabet Readable(TermStore& terms, TermId state) {
   Alphabet all;
   const Expansion& expansion = terms.Expand(state);
   if (!expansion.calls.empty() || !expansion.tokens.empty()) return all;
-  for (const ByteEdge& e : expansion.bytes) AddAscii(e, &all);
+  const std::span<const ByteEdge> edges = expansion.bytes;
+  for (size_t i = 0; i < edges.size() && edges[i].lo < 0x80;) {
+    ByteEdge stretch = edges[i];  // edges beside one another at once
+    for (++i; i < edges.size() && edges[i].lo == stretch.hi + 1; ++i) stretch.hi = edges[i].hi;
+    AddAscii(stretch, &all);
+  }
   return all;
 }
 
@@ -111,6 +116,8 @@ void Regions::Search(TermStore& terms, TermId start, Region* region) {
   size_t edges = 0;
   std::vector<TermId> states = {start};
   absl::flat_hash_set<uint32_t> taken = {start.value};  // the same
+  std::vector<TermId> taken_by(0x80);                   // a state of `taken` that each byte led to
+  std::vector<bool> alike = {true};                     // by state: it reads what `start` does
   struct Target {
     TermId to;
     Alphabet by, readable;
@@ -120,12 +127,16 @@ void Regions::Search(TermStore& terms, TermId start, Region* region) {
   for (size_t i = 0; i < states.size(); ++i) {
     targets.clear();
     if (terms.size() > before + kMostMade) return;
-    TermId last;  // neighbours often lead to the same
+    TermId last;  // neighbours often lead to the same, and so does a byte in many states
     bool is_taken = false;
     for (const ByteEdge& e : terms.Expand(states[i]).bytes) {
       if (e.lo >= 0x80) break;
+      if (e.to == taken_by[e.lo]) continue;
       if (e.to != last) is_taken = taken.contains((last = e.to).value);
-      if (is_taken) continue;
+      if (is_taken) {
+        taken_by[e.lo] = e.to;
+        continue;
+      }
       const auto same = std::ranges::find(targets, e.to, &Target::to);
       AddAscii(e, same == targets.end() ? &targets.emplace_back(Target{e.to, {}}).by : &same->by);
     }
@@ -150,15 +161,16 @@ void Regions::Search(TermStore& terms, TermId start, Region* region) {
         alphabet = left;
         states.push_back(target.to);
         taken.insert(target.to.value);
+        alike.push_back(target.readable == readable);
       }
       if (alphabet.AsciiSize() < kFewest || states.size() > kMostRegionStates) return;
     }
   }
   if (alphabet.AsciiSize() < kFewest) return;
   region->alphabet = alphabet;
-  for (TermId s : states) {
-    region->completion = std::max(region->completion, terms.term(s).min_length);
-    if (Readable(terms, s) == readable) by_state_.try_emplace(s.value, region);
+  for (size_t i = 0; i < states.size(); ++i) {
+    region->completion = std::max(region->completion, terms.term(states[i]).min_length);
+    if (alike[i]) by_state_.try_emplace(states[i].value, region);
   }
   region->states = std::move(states);
 }
@@ -205,9 +217,12 @@ void Regions::LookAtLeads(TermStore& terms, uint64_t leads, WalkLoop* loop) {
     const auto lead = static_cast<uint8_t>(Alphabet::kFirstLead + std::countr_zero(leads));
     region.looked |= leads & ~(leads - 1);
     if (lead < 0xC2 || lead > 0xF4) break;
+    TermId seen;  // many states have the same character begun after it
     const bool all = std::ranges::all_of(region.states, [&](TermId state) {
       const ByteEdge* e = FindEdge(terms.Expand(state).bytes, lead);
-      return e != nullptr && AllLead(terms, e->to, BytesAfter(lead), region.states);
+      if (e == nullptr || e->to == seen) return e != nullptr;
+      seen = e->to;
+      return AllLead(terms, seen, BytesAfter(lead), region.states);
     });
     if (!all) break;
     region.alphabet.AddLead(lead);

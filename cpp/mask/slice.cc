@@ -18,6 +18,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -41,6 +42,17 @@ bool IsWhole(const RoundTable& table, uint32_t state, std::span<const ByteRange>
     if (!IsWhole(table, to, ranges.subspan(1))) return false;
   }
   return true;
+}
+
+// Of 64 flags, 0 or 1 each, the bits: of each eight by a product in which no two flags meet.
+uint64_t BitsOf(const uint8_t* flags) {
+  uint64_t bits = 0;
+  for (int i = 0; i < 8; ++i) {
+    uint64_t eight = 0;
+    for (int k = 0; k < 8; ++k) eight |= uint64_t{flags[8 * i + k]} << (8 * k);
+    bits |= (eight * 0x0102040810204080u >> 56) << (8 * i);
+  }
+  return bits;
 }
 
 bool IsAsciiWithin(const Alphabet& below, const Alphabet& all) {
@@ -296,10 +308,10 @@ void Slice::ForEachOf(uint64_t from, uint64_t to, F&& f) const {
   auto within = [&](uint16_t count) { return static_cast<uint16_t>(count - least) <= more; };
   for (size_t first = 0; first < counts_.size(); first += kBlock) {
     const auto block = std::span(counts_).subspan(first, std::min(counts_.size() - first, kBlock));
-    uint16_t some = 0;  // mostly none, which is seen at once
-    for (uint16_t count : block) some |= within(count) ? 1 : 0;
-    for (size_t i = 0; some != 0 && i < block.size(); ++i) {
-      if (within(block[i]) && !f(first + i)) return;
+    uint8_t flags[kBlock] = {};
+    for (size_t i = 0; i < block.size(); ++i) flags[i] = within(block[i]) ? 1 : 0;
+    for (uint64_t left = BitsOf(flags); left != 0; left &= left - 1) {
+      if (!f(first + static_cast<size_t>(std::countr_zero(left)))) return;
     }
   }
 }

@@ -11,6 +11,7 @@
 #include <absl/container/inlined_vector.h>
 
 #include <algorithm>
+#include <array>
 #include <bitset>
 
 #include "base/mix.h"
@@ -83,10 +84,12 @@ const ClassMap* SetTable::InternClasses(std::span<const uint32_t> runs) {
 }
 
 const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
-  absl::InlinedVector<uint32_t, 32> runs;
+  std::array<uint32_t, 256> all_runs;
+  size_t run_count = 0;
   auto add = [&](uint8_t lo, uint8_t hi, size_t c) {
-    runs.push_back(lo | uint32_t{hi} << 8 | static_cast<uint32_t>(c) << 16);
+    all_runs[run_count++] = lo | uint32_t{hi} << 8 | static_cast<uint32_t>(c) << 16;
   };
+  auto runs = [&] { return std::span<const uint32_t>(all_runs.data(), run_count); };
   if (each_byte) {
     // Only whether a byte can be read matters: each is a class of its own.
     bool read[256] = {};
@@ -99,7 +102,7 @@ const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
     for (int b = 0; b < 256; ++b) {
       if (read[b]) add(static_cast<uint8_t>(b), static_cast<uint8_t>(b), ++count);
     }
-    return InternClasses(runs);
+    return InternClasses(runs());
   }
   if (items.size() == 1) {
     // Edges of one target are one class.
@@ -107,7 +110,7 @@ const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
     for (const ByteEdge& e : terms_.ExpandLocked(items[0].term).bytes) {
       add(e.lo, e.hi, targets.Of(e.to.value));
     }
-    return InternClasses(runs);
+    return InternClasses(runs());
   }
   absl::InlinedVector<TermId, 16> states;
   for (const Item& item : items) states.push_back(item.term);
@@ -118,7 +121,7 @@ const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
   // class.
   if (states.size() <= kFewStates) {
     ClassesOfFew(states, add);
-    return InternClasses(runs);
+    return InternClasses(runs());
   }
   const std::span<const TermId> key(states.data(), states.size());
   if (const auto* known = classes_of_.Find(BytesOf(key))) return *known;
@@ -149,7 +152,7 @@ const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
     begun = b;
     number = sum != 0 ? classes.Of(sum) : 0;
   }
-  const ClassMap* const map = InternClasses(runs);
+  const ClassMap* const map = InternClasses(runs());
   classes_of_[BytesOf(memory_.Copy(key))] = map;
   return map;
 }

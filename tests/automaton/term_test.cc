@@ -913,5 +913,42 @@ TEST(Term, LengthsSaturate) {
   EXPECT_NE(Step(&s, t, 'a'), TermStore::Nothing());
 }
 
+// A state of many edges behind one of a few that may be empty: what both read leads to both.
+TEST(Derivatives, FewEdgesBesideMany) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 300; ++round) {
+    TermStore s({}, kSmallCount);
+    std::lock_guard lock(s.mutex());
+    // Ranges in order, with gaps of no byte or more, each with a text of its own after it.
+    int texts = 0;
+    auto ranges = [&](uint64_t longest, uint64_t gap) {
+      std::vector<TermId> parts;
+      for (uint64_t at = random() % gap; at < 256; at += random() % gap) {
+        const uint64_t last = std::min<uint64_t>(at + random() % longest, 255);
+        const TermId read = Class(&s, static_cast<uint8_t>(at), static_cast<uint8_t>(last));
+        parts.push_back(s.Sequence(read, Bytes(&s, "t" + std::to_string(texts++ % 40))));
+        at = last + 1;
+      }
+      return s.Choice(parts);
+    };
+    const TermId few = ranges(1 + random() % 60, 80), many = ranges(1 + random() % 4, 5);
+    const TermId head = s.Choice(std::vector{few, s.Empty()});
+    const TermId state = s.Sequence(head, many);
+    for (int b = 0; b < 256; ++b) {
+      auto step = [&](TermId from) -> TermId {
+        const ByteEdge* e = FindEdge(s.ExpandLocked(from).bytes, static_cast<uint8_t>(b));
+        return e != nullptr ? e->to : s.Nothing();
+      };
+      const TermId both = s.Choice(std::vector{s.Sequence(step(few), many), step(many)});
+      ASSERT_EQ(step(state), both) << "round " << round << ", byte " << b;
+    }
+    const auto edges = s.ExpandLocked(state).bytes;
+    for (size_t i = 1; i < edges.size(); ++i) {
+      ASSERT_LT(edges[i - 1].hi, edges[i].lo);
+      ASSERT_FALSE(edges[i - 1].hi + 1 == edges[i].lo && edges[i - 1].to == edges[i].to);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace grammask::internal
