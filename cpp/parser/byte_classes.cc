@@ -38,22 +38,22 @@ struct Moves {
   }
 };
 
-// Numbers sums likewise, at most 256 of them: as they are random, each tells its own place.
-class SumNumbering {
+// Numbers keys as Numbering does, at most 256 of them; `slot`: where one is looked for first.
+template <class Key>
+class FewNumbering {
  public:
-  size_t Of(unsigned __int128 sum) {
-    size_t at = static_cast<size_t>(sum) % kSlots;
-    for (; slots_[at] != 0; at = (at + 1) % kSlots) {
-      if (sums_[slots_[at] - 1u] == sum) return slots_[at];
+  static constexpr size_t kSlots = 512;
+  size_t Of(Key key, size_t slot) {
+    for (slot %= kSlots; slots_[slot] != 0; slot = (slot + 1) % kSlots) {
+      if (keys_[slots_[slot] - 1u] == key) return slots_[slot];
     }
-    sums_[used_] = sum;
-    return slots_[at] = static_cast<uint16_t>(++used_);
+    keys_[used_] = key;
+    return slots_[slot] = static_cast<uint16_t>(++used_);
   }
 
  private:
-  static constexpr size_t kSlots = 512;
   uint16_t slots_[kSlots] = {};  // numbers
-  unsigned __int128 sums_[256];  // by number - 1
+  Key keys_[256];                // by number - 1
   size_t used_ = 0;
 };
 
@@ -106,9 +106,9 @@ const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
   }
   if (items.size() == 1) {
     // Edges of one target are one class.
-    Numbering<uint32_t> targets;
+    FewNumbering<uint32_t> targets;
     for (const ByteEdge& e : terms_.ExpandLocked(items[0].term).bytes) {
-      add(e.lo, e.hi, targets.Of(e.to.value));
+      add(e.lo, e.hi, targets.Of(e.to.value, e.to.value * size_t{0x9E3779B97F4A7C15} >> 55));
     }
     return InternClasses(runs());
   }
@@ -141,7 +141,7 @@ const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
       marks.set(e.hi + 1u);
     }
   }
-  SumNumbering classes;
+  FewNumbering<unsigned __int128> classes;  // sums are random: each tells its own slot
   unsigned __int128 sum = 0;
   int begun = 0;
   size_t number = 0;  // of the bytes from there; 0: none
@@ -150,7 +150,7 @@ const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
     if (number != 0) add(static_cast<uint8_t>(begun), static_cast<uint8_t>(b - 1), number);
     sum += changes[b];
     begun = b;
-    number = sum != 0 ? classes.Of(sum) : 0;
+    number = sum != 0 ? classes.Of(sum, static_cast<size_t>(sum)) : 0;
   }
   const ClassMap* const map = InternClasses(runs());
   classes_of_[BytesOf(memory_.Copy(key))] = map;
