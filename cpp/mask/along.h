@@ -45,12 +45,13 @@ class Along {
         at = Step(at.state, byte);
       } else {
         Moves& moves = *moves_[at.kept];
-        left_ |= moves.leaves;
         if (moves.kept[byte] == kUnknown) {
           const Place to = Step(at.state, byte);
           moves.to[byte] = to.state.value;
           moves.kept[byte] = to.kept;
+          moves.leaves = Leaves(at.state);
         }
+        left_ |= moves.leaves;
         at = {TermId(moves.to[byte]), moves.kept[byte]};
       }
       path_.push_back(at);
@@ -69,7 +70,7 @@ class Along {
   };
   // Where bytes lead, and what those states have in moves_; kUnknown where it was not asked for.
   struct Moves {
-    bool leaves;
+    bool leaves;  // Leaves(), once some byte was asked for
     std::array<uint8_t, 256> kept;
     std::array<uint32_t, 256> to;
   };
@@ -81,6 +82,7 @@ class Along {
     while (same < both && x[same] == y[same]) ++same;
     return same;
   }
+  // Of a state that is left by a byte: one at which texts end has no edges yet, and may need none.
   bool Leaves(TermId state) const {
     return terms_.term(state).nullable || !terms_.Expand(state).calls.empty();
   }
@@ -93,7 +95,7 @@ class Along {
     const auto number = static_cast<uint8_t>(moves_.size());
     moves_.push_back(std::make_unique_for_overwrite<Moves>());
     moves_.back()->kept.fill(kUnknown);
-    moves_.back()->leaves = Leaves(state);
+    moves_.back()->leaves = false;
     numbers_.emplace(state.value, number);
     return {state, number};
   }

@@ -69,5 +69,18 @@ TEST(Along, TellsWhetherAProcedureMightHaveEnded) {
   EXPECT_TRUE(along.left());
 }
 
+TEST(Along, MakesNoEdgesWhereTextsEnd) {
+  TermStore terms({}, 16);
+  TermId word;
+  {
+    std::lock_guard lock(terms.mutex());
+    word = terms.Literal("abcd", false);
+  }
+  Along along(&terms, word);
+  const TermId at = along.Read("abc");
+  EXPECT_FALSE(terms.term(at).nullable);
+  EXPECT_EQ(terms.term(at).expansion.load(), nullptr);
+}
+
 }  // namespace
 }  // namespace grammask::internal
