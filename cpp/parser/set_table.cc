@@ -23,12 +23,13 @@
 // exhaustive worlds.
 #include "parser/set_table.h"
 
-#include <absl/container/flat_hash_set.h>
 #include <absl/container/inlined_vector.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
+#include "base/mix.h"
 #include "base/sorted.h"
 
 namespace grammask::internal {
@@ -73,19 +74,32 @@ class UniqueItems {
     if (items_.size() < kLinearSearch) {
       if (std::ranges::find(items_, item) != items_.end()) return false;
     } else {
-      if (set_.empty()) {
-        set_.reserve(2 * items_.size());
-        for (const Item& i : items_) set_.insert(PackItem(i));
+      if (slots_.size() < 2 * items_.size()) Spread();
+      size_t at = SlotOf(item);
+      for (; slots_[at] != 0; at = (at + 1) & (slots_.size() - 1)) {
+        if (items_[slots_[at] - 1] == item) return false;
       }
-      if (!set_.insert(PackItem(item)).second) return false;
+      slots_[at] = static_cast<uint32_t>(items_.size() + 1);
     }
     items_.push_back(item);
     return true;
   }
 
  private:
+  size_t SlotOf(const Item& item) const { return Mix(seed_, PackItem(item)) & (slots_.size() - 1); }
+  void Spread() {
+    slots_.assign(std::bit_ceil(4 * items_.size()), 0);
+    for (size_t i = 0; i < items_.size(); ++i) {
+      size_t at = SlotOf(items_[i]);
+      while (slots_[at] != 0) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = static_cast<uint32_t>(i + 1);
+    }
+  }
+
   ItemList& items_;
-  absl::flat_hash_set<uint64_t> set_;
+  const uint64_t seed_ = MixSeed();
+  // Of more than a few: where each is, and one, by its hash; 0 for none. A power of two.
+  absl::InlinedVector<uint32_t, 128> slots_;
 };
 
 }  // namespace
