@@ -26,9 +26,9 @@
 #include <absl/container/inlined_vector.h>
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
+#include "base/index_slots.h"
 #include "base/mix.h"
 #include "base/sorted.h"
 
@@ -74,32 +74,22 @@ class UniqueItems {
     if (items_.size() < kLinearSearch) {
       if (std::ranges::find(items_, item) != items_.end()) return false;
     } else {
-      if (slots_.size() < 2 * items_.size()) Spread();
-      size_t at = SlotOf(item);
-      for (; slots_[at] != 0; at = (at + 1) & (slots_.size() - 1)) {
-        if (items_[slots_[at] - 1] == item) return false;
-      }
-      slots_[at] = static_cast<uint32_t>(items_.size() + 1);
+      uint32_t& slot = slots_.Find(
+          HashOf(item), items_.size(), [&](size_t i) { return HashOf(items_[i]); },
+          [&](size_t i) { return items_[i] == item; });
+      if (slot != 0) return false;
+      slot = static_cast<uint32_t>(items_.size() + 1);
     }
     items_.push_back(item);
     return true;
   }
 
  private:
-  size_t SlotOf(const Item& item) const { return Mix(seed_, PackItem(item)) & (slots_.size() - 1); }
-  void Spread() {
-    slots_.assign(std::bit_ceil(4 * items_.size()), 0);
-    for (size_t i = 0; i < items_.size(); ++i) {
-      size_t at = SlotOf(items_[i]);
-      while (slots_[at] != 0) at = (at + 1) & (slots_.size() - 1);
-      slots_[at] = static_cast<uint32_t>(i + 1);
-    }
-  }
+  uint64_t HashOf(const Item& item) const { return Mix(seed_, PackItem(item)); }
 
   ItemList& items_;
   const uint64_t seed_ = MixSeed();
-  // Of more than a few: where each is, and one, by its hash; 0 for none. A power of two.
-  absl::InlinedVector<uint32_t, 128> slots_;
+  IndexSlots slots_;
 };
 
 }  // namespace
