@@ -17,11 +17,7 @@ import json
 import struct
 import sys
 
-SPLIT = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
-    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-SPECIAL = 256  # after the texts of the vocabulary; the second of them is the stop token
+from batch_bench import load_vocabulary
 
 
 def main():
@@ -33,15 +29,8 @@ def main():
     parser.add_argument("packed")
     args = parser.parse_args()
 
-    import tiktoken
-    from tiktoken.load import load_tiktoken_bpe
-
     sys.setrecursionlimit(100_000)  # schemas may be deep
-    ranks = load_tiktoken_bpe(args.vocabulary)
-    encoding = tiktoken.Encoding("llama3", pat_str=SPLIT, mergeable_ranks=ranks, special_tokens={})
-    tokens = [b""] * len(ranks) + [b"<|reserved_%d|>" % i for i in range(SPECIAL)]
-    for text, rank in ranks.items():
-        tokens[rank] = text
+    tokens, stop, encode = load_vocabulary(args.vocabulary)
 
     with open(args.packed, "wb") as out:
 
@@ -55,8 +44,9 @@ def main():
         number(len(tokens))
         for token in tokens:
             text(token)
-        number(len(ranks) + 1)
-        with (gzip.open if args.schemas.endswith(".gz") else open)(args.schemas, "rt") as lines:
+        number(stop)
+        unpacked = gzip.open if args.schemas.endswith(".gz") else open
+        with unpacked(args.schemas, "rt", encoding="utf-8") as lines:
             rows = [json.loads(line) for line in lines]
         number(len(rows))
         for row in rows:
@@ -64,8 +54,8 @@ def main():
             text(json.dumps(row["schema"], ensure_ascii=False).encode())
             number(len(row["tests"]))
             for test in row["tests"]:
-                document = test.get("text") or json.dumps(test["data"], ensure_ascii=False)
-                ids = encoding.encode_ordinary(document)
+                written = "text" in test
+                ids = encode(test["text"] if written else json.dumps(test["data"], ensure_ascii=False))
                 number(int(test["valid"]))
                 number(len(ids))
                 out.write(struct.pack(f"<{len(ids)}I", *ids))

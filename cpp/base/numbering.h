@@ -13,7 +13,7 @@
 
 namespace grammask::internal {
 
-// By search while there are few, else by hash; neither needs the heap up to some hundred keys.
+// By search while there are few, else by hash; up to 32 keys need no heap.
 template <class Key>
 class Numbering {
  public:
