@@ -1,18 +1,16 @@
 // A vocabulary and a class of characters to the class's slice.
 //
-// One walk of the trie with the automaton of X, which starts over whenever it has read one X; a
-// subtree of ASCII characters that are an X each is counted without. Since no text of X begins
-// another, a token falls into X's in at most one way, and the count is exact. For X = any character
-// of a JSON string that needs no second look, 123,000 of Llama 3's 128,000 tokens are in the slice
-// and the trie of the others has 6,000 nodes. How many X's a token has is found by a walk of its
-// own, once a bound asks for it.
+// Nearly all of the trie is texts of characters that are an X each, of which nothing needs to be
+// looked at. So the walk goes from one exit to the next: a node that adds another byte than these
+// characters begin with, and where a token ends inside a character beyond ASCII; the vocabulary has
+// lists of such nodes. At an exit the automaton of X goes on, which starts over whenever it has
+// read one X. Since no text of X begins another, a token falls into X's in at most one way, and the
+// count is exact. For X = any character of a JSON string that needs no second look, 123,000 of
+// Llama 3's 128,000 tokens are in the slice, the trie of the others has 12,000 nodes, and there are
+// 2,600 exits. How many X's a token has is found by a walk of its own, once a bound asks for it.
 //
-// Characters beyond ASCII may be cut off where a token ends, which the trie's alphabets do not
-// tell. But a slice of JSON strings does: tokens in it are of whole characters. So below a node
-// without other tokens than those, of characters that are an X each, all tokens are X's.
-//
-// Cost: some 0.5 ms at 128,000 tokens, once for a class and vocabulary, and half of that with the
-// slice of JSON strings at hand. Tests: tests/mask/slice_test.cc.
+// Cost: some 0.2 ms at 128,000 tokens, once for a class and vocabulary.
+// Tests: tests/mask/slice_test.cc.
 #include "mask/slice.h"
 
 #include <absl/container/flat_hash_map.h>
@@ -28,6 +26,7 @@ namespace grammask::internal {
 namespace {
 
 constexpr size_t kMaxStates = 4096;  // of X's automaton, over which it is no class of characters
+constexpr uint32_t kAhead = 512;     // nodes that the processor fetches early
 
 // Whether each text of bytes out of the ranges completes the X whose automaton is in a state. At
 // most three bytes.
@@ -58,6 +57,113 @@ uint64_t BitsOf(const uint8_t* flags) {
 bool IsAsciiWithin(const Alphabet& below, const Alphabet& all) {
   return below.leads == 0 && below.IsWithin(all);
 }
+
+// Makes a trie of some tokens of a vocabulary's, along a walk in preorder.
+class PartOfTrie {
+ public:
+  // Mostly one or two nodes and tokens come at a time, thousands of times: they are written where
+  // there is room already, for about `nodes` and at most `tokens`.
+  PartOfTrie(const Vocab& vocab, size_t nodes, size_t tokens, TokenTrie* part)
+      : nodes_(vocab.nodes().data()),
+        tokens_(vocab.trie_tokens().data()),
+        part_(*part),
+        path_(static_cast<size_t>(vocab.max_token_bytes()) + 1) {
+    part_.nodes.resize(nodes + 2);
+    part_.tokens.resize(tokens);
+  }
+  size_t made() const { return made_; }
+  // The walk goes on below the node with this text.
+  void GoTo(std::string_view text) {
+    size_t common = 0;
+    while (common < std::min(depth_, text.size()) &&
+           path_[common + 1] == static_cast<uint8_t>(text[common])) {
+      ++common;
+    }
+    CloseTo(common + 1);
+    for (; common < text.size(); ++common) path_[common + 1] = static_cast<uint8_t>(text[common]);
+    depth_ = text.size();
+  }
+  // The walk is at a node of the vocabulary's trie.
+  void Enter(uint32_t node) {
+    node_ = node;
+    depth_ = nodes_[node].depth;
+    CloseTo(depth_);
+    path_[depth_] = nodes_[node].byte;
+  }
+  // Takes up the tokens of the node that the walk is at.
+  void CopyTokens() {
+    OpenTo(depth_);
+    CopyTokens(nodes_[node_].tokens, nodes_[node_ + 1].tokens);
+  }
+  // Takes up a node below the one that the walk is at, or beside it, with all that is below.
+  void CopySubtree(uint32_t node) {
+    const TrieNode& root = nodes_[node];
+    const uint32_t end = root.end;
+    CloseTo(root.depth);
+    OpenTo(root.depth - size_t{1});
+    if (made_ + (end - node) >= part_.nodes.size()) {
+      part_.nodes.resize(2 * part_.nodes.size() + (end - node));
+    }
+    const auto node_shift = static_cast<uint32_t>(made_) - node;  // modulo 2^32
+    const auto token_shift = static_cast<uint32_t>(used_) - root.tokens;
+    CopyTokens(root.tokens, nodes_[end].tokens);
+    TrieNode* to = part_.nodes.data() + made_;
+    for (uint32_t i = node; i < end; ++i, ++to) {
+      *to = nodes_[i];
+      to->end += node_shift;
+      to->tokens += token_shift;
+    }
+    made_ += end - node;
+  }
+  void Finish() {
+    part_.tokens.resize(used_);
+    if (made_ == 0) {
+      part_ = {};
+      return;
+    }
+    CloseTo(0);
+    part_.nodes[0].leaf = 0;
+    part_.nodes.resize(made_);
+    part_.nodes.push_back({static_cast<uint32_t>(made_), static_cast<uint32_t>(used_), 0, 0, 1});
+    CutRoom(&part_.nodes);
+    CutRoom(&part_.tokens);
+  }
+
+ private:
+  template <class T>
+  static void CutRoom(std::vector<T>* list) {
+    if (list->capacity() - list->size() > list->size() / 4) list->shrink_to_fit();
+  }
+  void OpenTo(size_t depth) {
+    for (size_t d = open_.size(); d <= depth; ++d) {
+      if (made_ + 1 >= part_.nodes.size()) part_.nodes.resize(2 * part_.nodes.size());
+      open_.push_back(static_cast<uint32_t>(made_));
+      part_.nodes[made_++] = {0, static_cast<uint32_t>(used_), static_cast<uint16_t>(d), path_[d],
+                              0};
+    }
+  }
+  void CloseTo(size_t depth) {
+    const auto end = static_cast<uint32_t>(made_);
+    for (; open_.size() > depth; open_.pop_back()) {
+      part_.nodes[open_.back()].end = end;
+      part_.nodes[open_.back()].leaf = end == open_.back() + 1;
+    }
+  }
+  void CopyTokens(uint32_t from, uint32_t to) {
+    TokenId* const at = part_.tokens.data() + used_;
+    for (uint32_t t = from; t < to; ++t) at[t - from] = tokens_[t];
+    used_ += to - from;
+  }
+
+  const TrieNode* const nodes_;
+  const TokenId* const tokens_;
+  TokenTrie& part_;
+  size_t made_ = 0, used_ = 0;  // of its nodes and tokens
+  std::vector<uint32_t> open_;  // its nodes above the walk, from the root
+  std::vector<uint8_t> path_;   // by depth, the bytes above the walk
+  size_t depth_ = 0;            // of the walk
+  uint32_t node_ = 0;
+};
 
 }  // namespace
 
@@ -109,135 +215,148 @@ Slice::Slice(const Vocab& vocab, RoundTable table)
       words_((static_cast<size_t>(vocab.size()) + 31) / 32),
       single_(Characters(table_)) {}
 
-std::unique_ptr<Slice> Slice::Create(const Vocab& vocab, RoundTable table, Slice* utf8,
-                                     size_t most_others) {
+std::unique_ptr<Slice> Slice::Create(const Vocab& vocab, RoundTable table, size_t most_others) {
   std::unique_ptr<Slice> slice(new Slice(vocab, std::move(table)));
-  if (!slice->Walk(utf8, most_others)) return nullptr;
+  if (!slice->Walk(most_others)) return nullptr;
   for (uint32_t i = 1; i < slice->others_.node_count(); i = slice->others_.nodes[i].end) {
     slice->root_children_[slice->others_.nodes[i].byte] = i;
   }
   slice->bitmaps_ = std::vector<std::atomic<uint32_t*>>(static_cast<size_t>(slice->longest_) + 1);
-  if (utf8 != nullptr) {
-    auto* bitmap = new uint32_t[slice->words_];
-    std::memcpy(bitmap, utf8->UpTo(UINT64_MAX), slice->words_ * 4);
-    for (TokenId t : utf8->others_.tokens) SetBit(bitmap, t);
-    for (TokenId t : slice->others_.tokens) ClearBit(bitmap, t);
-    slice->bitmaps_.back().store(bitmap, std::memory_order_release);
-  }
   return slice;
 }
 
-// Fills others_ and longest_. The trie of the others is laid down beside the walk: a subtree that
-// is refused is copied whole, a node above it, or with a token that ends inside an X, when it is
-// first needed. False as soon as it has more than `most_others` nodes.
-bool Slice::Walk(const Slice* utf8, size_t most_others) {
-  struct Level {
-    uint32_t state, count, node;
+// The nodes of the vocabulary's trie at which a text of whole X's goes on with what need not be
+// one: where it leaves single_, with all that is below, and where it ends inside a character. In
+// preorder, and none below another.
+std::vector<Slice::Exit> Slice::Exits() const {
+  const TrieAlphabets& alphabets = vocab_.alphabets();
+  const TrieNode* const nodes = vocab_.nodes().data();
+  const auto node_count = static_cast<uint32_t>(vocab_.node_count());
+  NodeSet leaving(node_count);
+  leaving.Add(alphabets.broken());
+  for (int b = 0; b <= 0xF4; ++b) {
+    const auto byte = static_cast<uint8_t>(b);
+    const bool stays = byte < 0x80 ? single_.Contains(byte)
+                                   : byte >= Alphabet::kFirstLead && single_.HasLead(byte);
+    if (!stays) leaving.Add(alphabets.adding(byte));
+  }
+  std::span<const uint32_t> cut_off;
+  if (single_.leads != 0) cut_off = alphabets.cut_off();
+  std::vector<Exit> exits;
+  size_t cut = 0;
+  uint32_t done = 0;
+  auto add_cut_off = [&](uint32_t before) {
+    for (; cut < cut_off.size() && cut_off[cut] < before; ++cut) {
+      if (cut_off[cut] >= done) exits.push_back({cut_off[cut], cut_off[cut] + 1});
+    }
   };
-  // Of the path down to the node at hand; that one included.
-  std::vector<Level> path(static_cast<size_t>(vocab_.max_token_bytes()) + 1, {0, 0, 0});
-  Level* const levels = path.data();
-  std::vector<uint32_t> open;  // the nodes of `out` on that path, from the root
-  // Mostly one or two nodes and tokens come at a time, thousands of times: they are written where
-  // there is room already.
-  std::vector<TrieNode>& out = others_.nodes;
-  std::vector<TokenId>& others = others_.tokens;
-  size_t made = 0, used = 0;  // of these
-  auto make_room = [](auto* list, size_t taken, size_t more) {
-    if (list->size() - taken < more) list->resize(2 * list->size() + more + 1024);
+  uint32_t ahead = 0;
+  for (uint32_t i = leaving.Next(1); i < node_count; i = leaving.Next(i + 1)) {
+    for (int k = 0; k < 2 && ahead < i + kAhead; ++k) {
+      ahead = leaving.Next(std::max(ahead, i) + 1);
+      __builtin_prefetch(&nodes[ahead]);
+    }
+    if (i < done) continue;
+    add_cut_off(i);
+    done = nodes[i].end;
+    exits.push_back({i, done});
+  }
+  add_cut_off(node_count);
+  return exits;
+}
+
+// Fills others_ and longest_. Between the exits all tokens are of whole X's, of as many as they
+// have characters; at and below an exit the trie is walked with X's automaton. The trie of the
+// others is laid down beside: a subtree that is refused is copied whole, a node above it, or with a
+// token that ends inside an X, when it is first needed. False where others_ would have more than
+// `most_others` nodes.
+bool Slice::Walk(size_t most_others) {
+  struct Level {
+    uint32_t state, count;
   };
   const TrieNode* const nodes = vocab_.nodes().data();
   const auto tokens = vocab_.trie_tokens();
   const TrieAlphabets& alphabets = vocab_.alphabets();
-  auto add_node = [&](size_t depth, uint8_t byte) {
-    open.push_back(static_cast<uint32_t>(made));
-    make_room(&out, made, 1);
-    out[made++] = {0, static_cast<uint32_t>(used), static_cast<uint16_t>(depth), byte, 0};
-  };
-  auto close_to = [&](size_t depth) {
-    const auto end = static_cast<uint32_t>(made);
-    for (; open.size() > depth; open.pop_back()) {
-      out[open.back()].end = end;
-      out[open.back()].leaf = end == open.back() + 1;
-    }
-  };
-  auto open_to = [&](size_t depth) {
-    while (open.size() <= depth) add_node(open.size(), nodes[levels[open.size()].node].byte);
-  };
-  auto add_tokens = [&](uint32_t from, uint32_t to) {
-    if (from == to) return;
-    AppendRun(from, to, &other_runs_);
-    make_room(&others, used, to - from);
-    TokenId* const at = others.data() + used;
-    for (uint32_t t = from; t < to; ++t) at[t - from] = tokens[t];
-    used += to - from;
-  };
   const uint16_t* const targets = table_.data();
   const Alphabet single = single_;
-  const auto node_count = static_cast<uint32_t>(vocab_.node_count());
+  const std::vector<Exit> exits = Exits();
+  auto is_refused = [&](const Exit& exit) { return targets[nodes[exit.node].byte] == kRefused; };
+  size_t refused = 0, most_nodes = 0, most_tokens = 0;
+  for (const Exit& exit : exits) {
+    most_nodes += exit.end - exit.node;
+    most_tokens += nodes[exit.end].tokens - nodes[exit.node].tokens;
+    if (is_refused(exit)) refused += exit.end - exit.node;
+  }
+  if (refused > most_others) return false;
+
+  // A node above an exit is mostly above others as well.
+  PartOfTrie others(vocab_, most_nodes + exits.size(), most_tokens, &others_);
+  std::vector<Level> path(static_cast<size_t>(vocab_.max_token_bytes()) + 1, {0, 0});
+  Level* const levels = path.data();
   uint32_t longest = 0;
-  const TokenRun* run = utf8 != nullptr ? utf8->other_runs_.data() : nullptr;
-  const TokenRun* const runs_end = run + (run != nullptr ? utf8->other_runs_.size() : 0);
-  // Whether each token at and below a node is of whole characters. Nodes come in preorder.
-  auto is_whole = [&](const TrieNode& node) {
-    while (run != runs_end && run->last <= node.tokens) ++run;
-    return run == runs_end || run->first >= nodes[node.end].tokens;
-  };
-  for (uint32_t i = 1; i < node_count;) {
-    const TrieNode& node = nodes[i];
-    const Level& from = levels[node.depth - 1u];
-    const uint32_t state = targets[from.state * 256 + node.byte];
-    if (open.size() > node.depth) close_to(node.depth);
-    if (state == kRefused) {
-      open_to(node.depth - 1u);
-      if (made + (node.end - i) > most_others) return false;
-      const auto node_shift = static_cast<uint32_t>(made) - i;  // modulo 2^32
-      const auto token_shift = static_cast<uint32_t>(used) - node.tokens;
-      add_tokens(node.tokens, nodes[node.end].tokens);
-      const uint32_t end = node.end;
-      make_room(&out, made, end - i);
-      for (TrieNode* to = out.data() + made; i < end; ++i, ++made, ++to) {
-        *to = nodes[i];
-        to->end += node_shift;
-        to->tokens += token_shift;
+  auto take_plain = [&](uint32_t from, uint32_t to) {
+    for (uint32_t t = from; t < to;) {
+      if (alphabets.block(t).characters <= longest) {
+        t = (t / TrieAlphabets::kBlock + 1) * TrieAlphabets::kBlock;
+      } else {
+        longest = std::max<uint32_t>(longest, alphabets.characters()[t++]);
       }
-      continue;
     }
-    const uint32_t count = from.count + (state == 0);
-    if (state == 0) {
-      const Alphabet& below = alphabets.below(i);
-      // Each byte more is an X more, or part of one.
-      const uint32_t most = count + alphabets.deepest(i) - node.depth;
-      if (below.IsWithin(single) &&
-          (below.leads == 0 || (utf8 != nullptr && most <= longest && is_whole(node)))) {
-        if (below.leads == 0) longest = std::max(longest, most);
+  };
+  auto first_token = [&](size_t e) { return &tokens[nodes[exits[e].node].tokens]; };
+  uint32_t plain = 0;  // the first token behind the last exit
+  for (size_t e = 0; e < exits.size(); ++e) {
+    // Texts lie all over the vocabulary: the processor fetches them in three steps, some exits
+    // ahead. (Not in a lambda: GCC drops calls of functions that do nothing else.)
+    if (e + 24 < exits.size()) __builtin_prefetch(first_token(e + 24));
+    if (e + 16 < exits.size()) vocab_.PrefetchPlace(*first_token(e + 16));
+    if (e + 8 < exits.size()) __builtin_prefetch(vocab_.bytes(*first_token(e + 8)).data());
+    const Exit exit = exits[e];
+    take_plain(plain, nodes[exit.node].tokens);
+    plain = nodes[exit.end].tokens;
+    const size_t above = nodes[exit.node].depth - size_t{1};
+    const std::string_view text = vocab_.bytes(*first_token(e)).substr(0, above);
+    others.GoTo(text);
+    Level before = {0, 0};
+    if (!is_refused(exit) || !alphabets.is_whole(exit.node)) {
+      for (const char c : text) {
+        before.state = targets[before.state * 256 + static_cast<uint8_t>(c)];
+        if (before.state == 0) ++before.count;
+      }
+    }
+    levels[above] = before;
+    for (uint32_t i = exit.node; i < exit.end;) {
+      const TrieNode& node = nodes[i];
+      const Level& from = levels[node.depth - 1u];
+      const uint32_t state = targets[from.state * 256 + node.byte];
+      if (state == kRefused) {
+        if (others.made() + (node.end - i) > most_others) return false;
+        others.CopySubtree(i);
         i = node.end;
         continue;
       }
-    }
-    levels[node.depth] = {state, count, i};
-    const uint32_t end = nodes[i + 1].tokens;
-    if (node.tokens < end) {
-      if (state == 0) {
-        longest = std::max(longest, count);
-      } else {
-        open_to(node.depth);
-        add_tokens(node.tokens, end);
+      const uint32_t count = from.count + (state == 0);
+      if (state == 0 && IsAsciiWithin(alphabets.below(i), single)) {
+        // Each byte more is an X more.
+        longest = std::max(longest, count + alphabets.deepest(i) - node.depth);
+        i = node.end;
+        continue;
       }
+      levels[node.depth] = {state, count};
+      others.Enter(i);
+      if (node.tokens < nodes[i + 1].tokens) {
+        if (state == 0) {
+          longest = std::max(longest, count);
+        } else {
+          others.CopyTokens();
+        }
+      }
+      ++i;
     }
-    ++i;
   }
+  take_plain(plain, static_cast<uint32_t>(tokens.size()));
   longest_ = static_cast<int>(longest);
-  others.resize(used);
-  if (made == 0) return true;
-  close_to(0);
-  out[0].leaf = 0;
-  const auto count = static_cast<uint32_t>(made);
-  out.resize(made);
-  out.push_back({count, static_cast<uint32_t>(used), 0, 0, 1});
-  out.shrink_to_fit();
-  others_.tokens.shrink_to_fit();
-  other_runs_.shrink_to_fit();
+  others.Finish();
   return true;
 }
 
@@ -369,7 +488,6 @@ size_t Slice::memory_bytes() const {
   std::lock_guard lock(mutex_);
   size_t bytes = sizeof(Slice) + table_.capacity() * 2 + counts_.capacity() * 2 +
                  long_.capacity() * 4 + others_.memory_bytes() +
-                 other_runs_.capacity() * sizeof(TokenRun) +
                  bitmaps_.capacity() * sizeof(bitmaps_[0]);
   for (const auto& bitmap : bitmaps_) bytes += bitmap.load() != nullptr ? words_ * 4 : 0;
   return bytes;

@@ -35,10 +35,9 @@ class Slice {
   // Of what Tabulate gave: the characters that are an X each; those beyond ASCII by their first
   // byte, where all that begin so are.
   static Alphabet Characters(const RoundTable& table);
-  // The slice of what Tabulate gave. `vocab` outlives it. `utf8`: a slice of which each X is of
-  // whole characters of UTF-8, such as that of JSON strings, or null; with one it takes less time.
-  // Null where others() would have more than some `most_others` nodes.
-  static std::unique_ptr<Slice> Create(const Vocab& vocab, RoundTable table, Slice* utf8 = nullptr,
+  // The slice of what Tabulate gave. `vocab` outlives it. Null where others() would have more than
+  // some `most_others` nodes.
+  static std::unique_ptr<Slice> Create(const Vocab& vocab, RoundTable table,
                                        size_t most_others = SIZE_MAX);
   ~Slice();
 
@@ -58,7 +57,12 @@ class Slice {
 
  private:
   Slice(const Vocab& vocab, RoundTable table);
-  bool Walk(const Slice* utf8, size_t most_others);
+  // Nodes [node, end) of the vocabulary's trie.
+  struct Exit {
+    uint32_t node, end;
+  };
+  std::vector<Exit> Exits() const;
+  bool Walk(size_t most_others);
   void Count();
   const uint32_t* Make(size_t n);
   template <class F>
@@ -76,7 +80,6 @@ class Slice {
   std::vector<uint16_t> counts_;  // Counts(), once known
   std::vector<uint32_t> long_;    // indexes of tokens of more than kLong X, once known
   TokenTrie others_;
-  std::vector<TokenRun> other_runs_;  // the same tokens; ascending
   uint32_t root_children_[256] = {};
   std::vector<std::atomic<uint32_t*>> bitmaps_;  // by number, 0..longest_
   mutable std::mutex mutex_;

@@ -1,8 +1,8 @@
 // Slices by what X matches, beyond the life of one generation of tables and of one compiler.
 //
 // A slice depends on the vocabulary and on what X matches, not on the ids of one term store, and
-// takes a millisecond to make: so it is kept beside the vocabulary. Terms are looked up
-// by their expression, written out in full; expressions that differ only in the order of their
+// takes a fraction of a millisecond to make: so it is kept beside the vocabulary. Terms are looked
+// up by their expression, written out in full; expressions that differ only in the order of their
 // parts have one automaton, which is the slice's key. [a-z] leaves nearly all tokens outside and so
 // takes 3 MB, [^"] 0.5 MB: what is kept is bounded by bytes, least recently used first to go.
 // Tests: tests/mask/slice_test.cc.
@@ -93,12 +93,7 @@ std::shared_ptr<Slice> SliceStore::Get(const Vocab& vocab, TermStore* terms, Ter
     if (!table.has_value()) return nullptr;
     if (auto slice = Found(automaton)) return slice;
   }
-  std::shared_ptr<Slice> utf8;
-  {
-    std::lock_guard lock(mutex_);
-    utf8 = stays_;
-  }
-  std::shared_ptr<Slice> made = Slice::Create(vocab, *std::move(table), utf8.get(), most_others);
+  std::shared_ptr<Slice> made = Slice::Create(vocab, *std::move(table), most_others);
   std::lock_guard lock(mutex_);
   if (made == nullptr) {
     automata_[text].clear();

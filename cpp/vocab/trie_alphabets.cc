@@ -240,11 +240,18 @@ TrieAlphabets::TrieAlphabets(std::span<const TrieNode> nodes) {
   const size_t size = places.size();
   whole_.resize(size / 64 + 1);
   for (size_t i = 0; i < size; i += 64) {
-    uint64_t bits = 0;
+    uint64_t whole = 0, inside = 0;
     for (size_t k = 0; k < std::min<size_t>(64, size - i); ++k) {
-      bits |= uint64_t{(places[i + k] & kEndsBetween) != 0} << k;
+      whole |= uint64_t{(places[i + k] & kEndsBetween) != 0} << k;
+      inside |= uint64_t{(places[i + k] & (kEndsBetween | kNoUtf8)) == 0} << k;
     }
-    whole_[i / 64] = bits;
+    whole_[i / 64] = whole;
+    for (; inside != 0; inside &= inside - 1) {
+      const size_t node = i + static_cast<size_t>(std::countr_zero(inside));
+      if (nodes[node].tokens < nodes[node + 1].tokens) {
+        cut_off_.push_back(static_cast<uint32_t>(node));
+      }
+    }
   }
   for (uint32_t i = 1; i < size;) {
     if (nodes[i].byte < 0x80) {

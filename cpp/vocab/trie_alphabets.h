@@ -29,6 +29,7 @@ struct Alphabet {
   }
   int AsciiSize() const { return std::popcount(low) + std::popcount(high); }
   void Add(uint8_t ascii) { (ascii < 64 ? low : high) |= uint64_t{1} << (ascii & 63); }
+  bool HasLead(uint8_t byte) const { return (leads >> (byte - kFirstLead) & 1) != 0; }
   void AddLead(uint8_t byte) { leads |= uint64_t{1} << (byte - kFirstLead); }
   bool empty() const { return (low | high | leads) == 0; }
   bool IsWithin(const Alphabet& all) const {
@@ -77,6 +78,8 @@ class TrieAlphabets {
   // Of the nodes that add a first byte of a character beyond ASCII, those with ASCII alone before
   // it: ascending.
   std::span<const uint32_t> first_leads() const { return first_leads_; }
+  // The nodes at which tokens end inside a character, of which the rest could follow: ascending.
+  std::span<const uint32_t> cut_off() const { return cut_off_; }
   // Whether the text of a node is UTF-8, and does not end inside a character.
   bool is_whole(uint32_t node) const { return (whole_[node / 64] >> (node % 64) & 1) != 0; }
   // Has the processor fetch what is known of a node.
@@ -96,7 +99,7 @@ class TrieAlphabets {
             node_characters_.capacity()) *
                2 +
            (blocks_.capacity() + deeper_.capacity() + children_.capacity() + adding_.capacity() +
-            first_adding_.capacity() + first_leads_.capacity()) *
+            first_adding_.capacity() + first_leads_.capacity() + cut_off_.capacity()) *
                4 +
            whole_.capacity() * 8 + wide_.capacity() * 12;
   }
@@ -117,6 +120,7 @@ class TrieAlphabets {
   std::vector<uint32_t> adding_;        // nodes by byte
   std::vector<uint32_t> first_adding_;  // by byte: where its nodes begin, or would
   std::vector<uint32_t> first_leads_;
+  std::vector<uint32_t> cut_off_;
   std::vector<uint64_t> whole_;  // a bit for each node
   std::vector<uint32_t> children_;
   absl::flat_hash_map<uint32_t, uint32_t> wide_;  // indexes of children_

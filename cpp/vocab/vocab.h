@@ -56,6 +56,10 @@ class Vocab {
   // The bytes that the token stands for. Special and padding tokens keep their bytes here (for
   // display), but are not in the trie.
   std::string_view bytes(TokenId id) const { return tables_.tokens[static_cast<size_t>(id)]; }
+  // Has the processor fetch where they lie.
+  void PrefetchPlace(TokenId id) const {
+    __builtin_prefetch(&tables_.tokens.offsets[static_cast<size_t>(id)]);
+  }
   std::vector<std::string> decoded() const;  // a copy of all of them
   const std::vector<TokenId>& stop_token_ids() const { return stop_token_ids_; }  // sorted
   // Sorted: those given, and the ids without bytes (empty texts and padding).

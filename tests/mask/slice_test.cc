@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <iterator>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -114,7 +116,7 @@ TEST(Slice, CharactersInUtf8) {
   }
 }
 
-TEST(Slice, WithThatOfJsonStringsAtHand) {
+TEST(Slice, CharactersCutOffWhereTokensEnd) {
   std::vector<std::string> tokens = Tokens();
   for (const char* text :
        {"\xC3\xA9\xC3\xA9", "q\xC3\xA9", "q\xC3\xA9z", "\xC3\xA9\xC3", "\xE4\xB8\x80",
@@ -123,21 +125,79 @@ TEST(Slice, WithThatOfJsonStringsAtHand) {
   }
   const auto vocab = MakeVocab(tokens);
   TermStore terms({}, 16);
-  const auto json = MakeSlice(*vocab, &terms, terms.Character(CodePointSet::All(), true));
   for (const CodePointSet& set :
        {CodePointSet{{'a', 'z'}}, CodePointSet::All(), CodePointSet{{'q', 'q'}, {0x80, 0xFFFF}},
         CodePointSet{{0x4E00, 0x9FFF}}, CodePointSet{{'a', 'z'}, {0xC0, 0xFF}},
         CodePointSet::All().Minus({{'/', '/'}}), CodePointSet::All().Minus({{0xE9, 0xE9}}),
         CodePointSet{{'/', '/'}, {0x80, 0x10FFFF}}}) {
-    const auto table = Slice::Tabulate(&terms, terms.Character(set, false));
-    ASSERT_TRUE(table.has_value());
-    const auto slice = Slice::Create(*vocab, *table, json.get());
+    const auto slice = MakeSlice(*vocab, &terms, terms.Character(set, false));
     CheckSlice(*vocab, slice.get(), [&](std::string_view text) { return Count(set, text); });
   }
   // Bytes that are no characters.
-  const TermId bytes = terms.ByteClass(ByteSet::All());
-  const auto slice = Slice::Create(*vocab, *Slice::Tabulate(&terms, bytes), json.get());
+  const auto slice = MakeSlice(*vocab, &terms, terms.ByteClass(ByteSet::All()));
   CheckSlice(*vocab, slice.get(), [](std::string_view text) { return text.size(); });
+}
+
+// How many bytes the first spelling of a character of `set` in a JSON string has; 0 where `text`
+// begins with none.
+size_t SpelledLength(const CodePointSet& set, std::string_view text) {
+  if (text[0] == '\\') {
+    if (text.size() < 2) return 0;
+    if (text[1] != 'u') {
+      constexpr std::string_view kNames = "\"\\/bfnrt", kNamed = "\"\\/\b\f\n\r\t";
+      const size_t which = kNames.find(text[1]);
+      return which != std::string_view::npos && set.Has(static_cast<uint32_t>(kNamed[which])) ? 2
+                                                                                              : 0;
+    }
+    uint32_t unit = 0;
+    if (text.size() < 6) return 0;
+    for (const char c : text.substr(2, 4)) {
+      if (c < '0' || c > '9') return 0;  // all that the test has
+      unit = unit * 16 + static_cast<uint32_t>(c - '0');
+    }
+    return set.Has(unit) ? 6 : 0;
+  }
+  const auto c = DecodeUtf8(text, 0);
+  if (!c.has_value() || c->code_point < 0x20 || c->code_point == '"') return 0;
+  return set.Has(c->code_point) ? static_cast<size_t>(c->length) : 0;
+}
+
+TEST(Slice, AnyTokensAndClasses) {
+  constexpr const char* kPieces[] = {
+      "a",    "z",        "9",    "/",    " ",        "\"",       "\\",
+      "\\n",  "\\u",      "00",   "\\/",  "\xC3\xA9", "\xC3",     "\xA9",
+      "\xE2", "\xE2\x82", "\xAC", "\xFF", "\xED\xA0", "\xF0\x9F", "\x98\x80"};
+  std::mt19937 random(7);
+  for (int round = 0; round < 60; ++round) {
+    std::vector<std::string> tokens;
+    for (size_t n = 1 + random() % 400; n > 0; --n) {
+      std::string text;
+      for (size_t k = 1 + random() % 6; k > 0; --k) text += kPieces[random() % std::size(kPieces)];
+      tokens.push_back(text);
+    }
+    const auto vocab = MakeVocab(tokens);
+    TermStore terms({}, 64);
+    CodePointSet set = CodePointSet::All();
+    for (const CodePointSet& part :
+         {CodePointSet{{'a', 'a'}}, CodePointSet{{'/', '9'}}, CodePointSet{{' ', ' '}},
+          CodePointSet{{'\n', '\n'}}, CodePointSet{{0xC0, 0xFF}}, CodePointSet{{0x2000, 0x20FF}},
+          CodePointSet{{0xE9, 0xE9}}, CodePointSet{{0x80, 0x10FFFF}}}) {
+      if (random() % 4 == 0) set = set.Minus(part);
+    }
+    const bool spelled = round % 2 == 0;
+    SCOPED_TRACE(round);
+    const auto slice = MakeSlice(*vocab, &terms, terms.Character(set, spelled));
+    CheckSlice(*vocab, slice.get(), [&](std::string_view text) -> std::optional<size_t> {
+      if (!spelled) return Count(set, text);
+      size_t count = 0;
+      for (; !text.empty(); ++count) {
+        const size_t length = SpelledLength(set, text);
+        if (length == 0) return std::nullopt;
+        text.remove_prefix(length);
+      }
+      return count;
+    });
+  }
 }
 
 TEST(Slice, CharactersInAnyJsonSpelling) {

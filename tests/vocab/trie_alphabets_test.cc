@@ -69,7 +69,7 @@ void Check(const std::vector<std::string>& tokens) {
     return std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; });
   };
   std::vector<std::vector<uint32_t>> adding(256);
-  std::vector<uint32_t> broken;
+  std::vector<uint32_t> broken, cut_off;
   NodeSet not_listed(trie.nodes.size() - 1);
   std::string path;
   for (uint32_t n = 0; n + 1 < trie.nodes.size(); ++n) {
@@ -104,6 +104,9 @@ void Check(const std::vector<std::string>& tokens) {
       break;
     }
     expected.other = !between;
+    if (!between && Decodes(path, &ignored) && node.tokens < trie.nodes[n + 1].tokens) {
+      cut_off.push_back(n);
+    }
     for (const std::string& token : tokens) {
       if (token.size() <= path.size() || token.compare(0, path.size(), path) != 0) continue;
       deepest = std::max(deepest, static_cast<uint32_t>(token.size()));
@@ -129,6 +132,7 @@ void Check(const std::vector<std::string>& tokens) {
         << b;
   }
   EXPECT_TRUE(std::ranges::equal(alphabets.broken(), broken));
+  EXPECT_TRUE(std::ranges::equal(alphabets.cut_off(), cut_off));
   // All in lists and not are all but the root, each once.
   NodeSet all(trie.nodes.size() - 1);
   const auto count = static_cast<uint32_t>(trie.nodes.size() - 1);
