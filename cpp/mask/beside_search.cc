@@ -21,6 +21,7 @@
 #include "mask/along.h"
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
+#include "vocab/texts.h"
 
 namespace grammask::internal {
 namespace {
@@ -107,15 +108,17 @@ const Level1* MaskCache::FromSearched(TermId state) {
   Along others(&terms_, searched->others), search(&terms_, searched->search);
   std::vector<TokenRun> refused;
   uint32_t ended = 0;  // what is below a quote that ends the text
-  for (uint32_t i : vocab_->alphabets().adding('"')) {
-    if (i < ended) continue;
-    const TrieNode& node = nodes[i];
-    const std::string_view text = vocab_->bytes(tokens[node.tokens]).substr(0, node.depth - 1u);
-    if (!terms_.term(others.Read(text)).nullable) continue;
+  const auto quotes = vocab_->alphabets().adding('"');
+  auto first_token = [&](size_t k) -> const TokenId& { return tokens[nodes[quotes[k]].tokens]; };
+  ForEachText(*vocab_, quotes.size(), first_token, [&](size_t k, std::string_view token) {
+    if (quotes[k] < ended) return;
+    const TrieNode& node = nodes[quotes[k]];
+    const std::string_view text = token.substr(0, node.depth - 1u);
+    if (!terms_.term(others.Read(text)).nullable) return;
     ended = node.end;
-    if (terms_.term(search.Read(text)).nullable) continue;
+    if (terms_.term(search.Read(text)).nullable) return;
     refused.push_back({node.tokens, nodes[node.end].tokens});
-  }
+  });
   const uint64_t most = *completion + terms_.term(searched->rest).min_length;
   const uint64_t longest = std::min<uint64_t>(vocab_->max_token_bytes(), wide.reach);
   return Narrowed(wide, refused, longest + most, most);

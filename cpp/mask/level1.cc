@@ -24,6 +24,7 @@
 #include "mask/along.h"
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
+#include "vocab/texts.h"
 
 namespace grammask::internal {
 namespace {
@@ -226,14 +227,15 @@ bool MaskCache::TakeOverBound(TermId state, uint64_t most, const ByteSet& first,
   Along along(&terms_, state);
   std::vector<TokenId> taken;
   uint64_t after = 0;
-  for (uint32_t p : places) {
-    const TokenId token = vocab_->trie_tokens()[p];
-    const TermId then = along.Read(vocab_->bytes(token));
-    if (along.left()) return false;
-    if (then == TermStore::Nothing()) continue;
-    taken.push_back(token);
+  auto token_at = [&](size_t k) -> const TokenId& { return vocab_->trie_tokens()[places[k]]; };
+  ForEachText(*vocab_, places.size(), token_at, [&](size_t k, std::string_view text) {
+    if (along.left()) return;
+    const TermId then = along.Read(text);
+    if (then == TermStore::Nothing()) return;
+    taken.push_back(token_at(k));
     after = std::max(after, terms_.term(then).min_length);
-  }
+  });
+  if (along.left()) return false;
   draft->accepted.insert(draft->accepted.end(), taken.begin(), taken.end());
   AddReach(after, draft);
   return true;
@@ -411,12 +413,12 @@ const TokenTrie& MaskCache::TrieOf(const Residual& any) {
   std::vector<std::pair<std::string_view, TokenId>> texts;
   texts.reserve(residual.entries.size());
   size_t before = 0;
-  for (const uint64_t entry : residual.entries) {
-    const std::string_view text = vocab_->bytes(Residual::Token(entry));
-    const size_t read = text.size() - Residual::Bytes(entry);
+  auto token_at = [&](size_t k) { return Residual::Token(residual.entries[k]); };
+  ForEachText(*vocab_, residual.entries.size(), token_at, [&](size_t k, std::string_view text) {
+    const size_t read = text.size() - Residual::Bytes(residual.entries[k]);
     before = std::max(before, read);
-    texts.push_back({text.substr(read), Residual::Token(entry)});
-  }
+    texts.push_back({text.substr(read), token_at(k)});
+  });
   auto built = std::make_unique<TokenTrie>(BuildTokenTrie(std::move(texts)));
   built->before = before;
   std::unique_ptr<const TokenTrie> made = std::move(built);

@@ -22,6 +22,7 @@
 #include "mask/along.h"
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
+#include "vocab/texts.h"
 
 namespace grammask::internal {
 namespace {
@@ -285,10 +286,10 @@ const Level1* MaskCache::FromNearSearch(TermId state, const TermStore::Counted& 
   draft->slice = slice->UpTo(sure);
   WalkOthers(state, *slice, &*draft);
   Along along(&terms_, state);
-  for (uint32_t place : *near) {
-    const TokenId token = vocab_->trie_tokens()[place];
-    if (along.Read(vocab_->bytes(token)) != TermStore::Nothing()) draft->accepted.push_back(token);
-  }
+  auto token_at = [&](size_t k) -> const TokenId& { return vocab_->trie_tokens()[(*near)[k]]; };
+  ForEachText(*vocab_, near->size(), token_at, [&](size_t k, std::string_view text) {
+    if (along.Read(text) != TermStore::Nothing()) draft->accepted.push_back(token_at(k));
+  });
   draft->reach = draft->completion = UINT64_MAX;
   return Store(&*draft);
 }
@@ -337,13 +338,15 @@ const Level1* MaskCache::FromLeast(TermId state) {
   } else {
     const uint64_t fewest = terms_.term(found->wider_head).min_length;
     Along own(&terms_, found->head), wide(&terms_, found->wider_head);
-    for (uint32_t i : alphabets.adding('"')) {
-      const TrieNode& node = nodes[i];
-      if (node.depth <= fewest) continue;
-      const std::string_view text = vocab_->bytes(tokens[node.tokens]).substr(0, node.depth - 1u);
-      if (!terms_.term(wide.Read(text)).nullable || terms_.term(own.Read(text)).nullable) continue;
+    const auto quotes = alphabets.adding('"');
+    auto first_token = [&](size_t k) -> const TokenId& { return tokens[nodes[quotes[k]].tokens]; };
+    ForEachText(*vocab_, quotes.size(), first_token, [&](size_t k, std::string_view token) {
+      const TrieNode& node = nodes[quotes[k]];
+      if (node.depth <= fewest) return;
+      const std::string_view text = token.substr(0, node.depth - 1u);
+      if (!terms_.term(wide.Read(text)).nullable || terms_.term(own.Read(text)).nullable) return;
       refused.push_back({node.tokens, nodes[node.end].tokens});
-    }
+    });
   }
   return Narrowed(OfState(found->wider), refused, UINT64_MAX, UINT64_MAX);
 }

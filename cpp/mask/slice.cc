@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "mask/regions.h"
+#include "vocab/texts.h"
 
 namespace grammask::internal {
 namespace {
@@ -303,19 +304,17 @@ bool Slice::Walk(size_t most_others) {
       }
     }
   };
-  auto first_token = [&](size_t e) { return &tokens[nodes[exits[e].node].tokens]; };
+  auto first_token = [&](size_t e) -> const TokenId& {
+    return tokens[nodes[exits[e].node].tokens];
+  };
+  bool within = true;
   uint32_t plain = 0;  // the first token behind the last exit
-  for (size_t e = 0; e < exits.size(); ++e) {
-    // Texts lie all over the vocabulary: the processor fetches them in three steps, some exits
-    // ahead. (Not in a lambda: GCC drops calls of functions that do nothing else.)
-    if (e + 24 < exits.size()) __builtin_prefetch(first_token(e + 24));
-    if (e + 16 < exits.size()) vocab_.PrefetchPlace(*first_token(e + 16));
-    if (e + 8 < exits.size()) __builtin_prefetch(vocab_.bytes(*first_token(e + 8)).data());
+  ForEachText(vocab_, exits.size(), first_token, [&](size_t e, std::string_view token) {
     const Exit exit = exits[e];
     take_plain(plain, nodes[exit.node].tokens);
     plain = nodes[exit.end].tokens;
     const size_t above = nodes[exit.node].depth - size_t{1};
-    const std::string_view text = vocab_.bytes(*first_token(e)).substr(0, above);
+    const std::string_view text = token.substr(0, above);
     others.GoTo(text);
     Level before = {0, 0};
     if (!is_refused(exit) || !alphabets.is_whole(exit.node)) {
@@ -330,7 +329,8 @@ bool Slice::Walk(size_t most_others) {
       const Level& from = levels[node.depth - 1u];
       const uint32_t state = targets[from.state * 256 + node.byte];
       if (state == kRefused) {
-        if (others.made() + (node.end - i) > most_others) return false;
+        within &= others.made() + (node.end - i) <= most_others;
+        if (!within) return;
         others.CopySubtree(i);
         i = node.end;
         continue;
@@ -353,7 +353,8 @@ bool Slice::Walk(size_t most_others) {
       }
       ++i;
     }
-  }
+  });
+  if (!within) return false;
   take_plain(plain, static_cast<uint32_t>(tokens.size()));
   longest_ = static_cast<int>(longest);
   others.Finish();
