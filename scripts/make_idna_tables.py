@@ -112,7 +112,7 @@ TAIL = """\
 // clang-format on
 
 CodePointSet SetOf(std::span<const CodePointRange> ranges) {
-  return CodePointSet(std::vector<CodePointRange>(ranges.begin(), ranges.end()));
+  return CodePointSet(ranges);
 }
 
 }  // namespace

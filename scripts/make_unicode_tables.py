@@ -238,7 +238,7 @@ TAIL = """// clang-format on
 
 CodePointSet SetOf(uint16_t slice) {
   auto first = kRanges + kSlices[slice].begin;
-  return CodePointSet(std::vector<CodePointRange>(first, first + kSlices[slice].count));
+  return CodePointSet(std::span(first, kSlices[slice].count));
 }
 
 template <class Row>
@@ -260,7 +260,7 @@ std::string LooseKey(std::string_view name) {
 
 // The members of `range` that lie on the run, moved by `delta`.
 void AppendMoved(CodePointRange range, uint32_t lo, uint32_t hi, uint32_t stride, int32_t delta,
-                 std::vector<CodePointRange>* out) {
+                 CodePointRanges* out) {
   uint32_t first = std::max(range.lo, lo), last = std::min(range.hi, hi);
   if (first > last) return;
   first += (first - lo) % stride;  // stride is 1 or 2
@@ -294,7 +294,7 @@ CodePointSet CloseUnderCaseFolding(const CodePointSet& set) {
   // Two characters match when their foldings are equal, so first add the foldings of all members,
   // then all that folds to any of these.
   auto all = set.ranges();
-  std::vector<CodePointRange> ranges(all.begin(), all.end());
+  CodePointRanges ranges(all.begin(), all.end());
   auto for_each_overlap = [](const CodePointSet& s, uint32_t lo, uint32_t hi, auto&& f) {
     auto rs = s.ranges();
     auto it = std::lower_bound(rs.begin(), rs.end(), lo,

@@ -16,6 +16,8 @@
 #include <string>
 
 #include "automaton/term_store.h"
+#include "base/mix.h"
+#include "base/scratch.h"
 #include "base/utf8.h"
 
 namespace grammask::internal {
@@ -166,13 +168,13 @@ TermId TermStore::NumberTerm(std::span<const NumberRange> ranges, int digits,
 TermId TermStore::BuildCharacter(const CodePointSet& characters, bool json) {
   if (!json) return Utf8Term(characters);
   ByteSet simple;
-  std::vector<NumberRange> basic;  // of the basic plane
+  ScratchVector<NumberRange> basic;  // of the basic plane
   // Over U+FFFF: the second surrogates that may follow each of a range of first ones.
   struct Pairs {
     NumberRange first;
-    std::vector<NumberRange> second;
+    ScratchVector<NumberRange> second;
   };
-  std::vector<Pairs> pairs;  // ascending
+  ScratchVector<Pairs> pairs;  // ascending
   auto add_pairs = [&](NumberRange first, NumberRange second) {
     if (pairs.empty() || pairs.back().first != first) pairs.push_back({first, {}});
     pairs.back().second.push_back(second);
@@ -203,7 +205,7 @@ TermId TermStore::BuildCharacter(const CodePointSet& characters, bool json) {
       }
     }
   }
-  std::vector<TermId> digits = {HexTerm(basic)};
+  ScratchVector<TermId> digits = {HexTerm(basic)};
   for (const auto& [first, second] : pairs) {
     const TermId low = Sequence(Literal("\\u", false), HexTerm(second));
     digits.push_back(Sequence(HexTerm({&first, 1}), low));
@@ -215,19 +217,20 @@ TermId TermStore::BuildCharacter(const CodePointSet& characters, bool json) {
 }
 
 TermId TermStore::Character(const CodePointSet& characters, bool json) {
-  std::vector<uint32_t> key;
+  ScratchVector<uint32_t> key;
   key.reserve(1 + 2 * characters.ranges().size());
   key.push_back(json ? 1 : 0);
   for (CodePointRange r : characters.ranges()) {
     key.push_back(r.lo);
     key.push_back(r.hi);
   }
-  auto it = characters_.find(key);
-  if (it != characters_.end()) return it->second;
+  const std::span<const uint32_t> ranges(key);
+  if (const TermId* known = characters_.Find(BytesOf(ranges))) return *known;
   const TermId id = BuildCharacter(characters, json);
   if (json && characters.ranges().size() >= kManyRanges) NoteOneCharacter(id);
-  const auto made = characters_.emplace(std::move(key), id).first;
-  classes_.try_emplace(id.value, &made->first);
+  const auto [kept, value, added] = KeepIn(&memory_, ranges, &characters_);
+  *value = id;
+  classes_.try_emplace(id.value, kept);
   return id;
 }
 
@@ -235,14 +238,14 @@ std::string TermStore::ClassKey(TermId id) const {
   std::lock_guard lock(mutex_);
   const auto it = classes_.find(id.value);
   if (it == classes_.end()) return {};
-  const auto bytes = std::as_bytes(std::span(*it->second));
+  const auto bytes = std::as_bytes(it->second);
   return '\0' + std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
 std::optional<bool> TermStore::IncludesClass(TermId whole, TermId part) const {
   const auto w = classes_.find(whole.value), p = classes_.find(part.value);
   if (w == classes_.end() || p == classes_.end()) return std::nullopt;
-  const std::vector<uint32_t>&all = *w->second, &some = *p->second;
+  const std::span<const uint32_t> all = w->second, some = p->second;
   if (all[0] != some[0]) return std::nullopt;
   size_t at = 1;
   for (size_t i = 1; i < some.size(); i += 2) {

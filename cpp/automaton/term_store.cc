@@ -742,11 +742,11 @@ void TermStore::AddGroup(const std::string& description, const std::vector<ProcI
 
 size_t TermStore::memory_bytes() const {
   return memory_.bytes() + terms_.bytes() + procs_.bytes() + table_.bytes() +
-         characters_.size() * 160 + byte_class_ids_.size() * 96 + multiple_ids_.size() * 48 +
-         token_set_bytes_ + lazy_.size() * 40 + raw_.size() * 24 + known_.size() * 16 +
-         witnesses_.size() * 36 + json_moves_.size() * 28 + json_counts_.size() * 20 +
-         count_length_bytes_ + uncounted_.size() * 9 + members_->memory_bytes() +
-         words_->memory_bytes();
+         characters_.size() * 40 + classes_.size() * 28 + byte_class_ids_.size() * 96 +
+         multiple_ids_.size() * 48 + token_set_bytes_ + lazy_.size() * 40 + raw_.size() * 24 +
+         known_.size() * 16 + witnesses_.size() * 36 + json_moves_.size() * 28 +
+         json_counts_.size() * 20 + count_length_bytes_ + uncounted_.size() * 9 +
+         members_->memory_bytes() + words_->memory_bytes();
 }
 
 std::string TermStore::ToString(TermId id) const {

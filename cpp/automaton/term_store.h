@@ -17,7 +17,6 @@
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 #include <absl/container/inlined_vector.h>
-#include <absl/container/node_hash_map.h>
 
 #include <algorithm>
 #include <array>
@@ -586,8 +585,9 @@ class TermStore {
   absl::flat_hash_map<ByteSet, uint32_t> byte_class_ids_;
   absl::flat_hash_map<std::pair<uint64_t, uint32_t>, uint32_t> multiple_ids_;
   absl::flat_hash_map<std::pair<bool, std::vector<TokenId>>, uint32_t> token_set_ids_;
-  absl::node_hash_map<std::vector<uint32_t>, TermId> characters_;
-  absl::flat_hash_map<uint32_t, const std::vector<uint32_t>*> classes_;  // their keys
+  // Character() by whether it is JSON's and the ranges, and these by its term.
+  ShardedMap<std::string_view, TermId, TextHash> characters_;
+  absl::flat_hash_map<uint32_t, std::span<const uint32_t>> classes_;
   std::array<TermId, 128> json_ascii_{};  // JsonCharacter(), once asked for
   TermId json_any_;                       // any character, once asked for
   // What terms do to the automaton of one such character, see json_content.cc.

@@ -18,7 +18,7 @@ constexpr uint32_t kSurrogateLo = 0xD800;
 constexpr uint32_t kSurrogateHi = 0xDFFF;
 
 // Appends lo..hi to sorted `out`, joined to its last range where they touch.
-void Join(uint32_t lo, uint32_t hi, std::vector<CodePointRange>* out) {
+void Join(uint32_t lo, uint32_t hi, CodePointRanges* out) {
   if (!out->empty() && lo <= out->back().hi + 1) {
     out->back().hi = std::max(out->back().hi, hi);
   } else {
@@ -36,11 +36,11 @@ bool IsCanonical(std::span<const CodePointRange> ranges) {
   return true;
 }
 
-void Canonicalise(std::vector<CodePointRange>* ranges) {
+void Canonicalise(CodePointRanges* ranges) {
   if (IsCanonical(*ranges)) return;
   std::sort(ranges->begin(), ranges->end(),
             [](CodePointRange a, CodePointRange b) { return a.lo < b.lo; });
-  std::vector<CodePointRange> out;
+  CodePointRanges out;
   out.reserve(ranges->size() + 1);
   for (auto [lo, hi] : *ranges) {
     hi = std::min(hi, kMaxCodePoint);
@@ -57,9 +57,12 @@ CodePointSet::CodePointSet(std::initializer_list<CodePointRange> ranges) : range
   Canonicalise(&ranges_);
 }
 
-CodePointSet::CodePointSet(std::vector<CodePointRange> ranges) : ranges_(std::move(ranges)) {
+CodePointSet::CodePointSet(CodePointRanges ranges) : ranges_(std::move(ranges)) {
   Canonicalise(&ranges_);
 }
+
+CodePointSet::CodePointSet(std::span<const CodePointRange> ranges)
+    : CodePointSet(CodePointRanges(ranges.begin(), ranges.end())) {}
 
 CodePointSet CodePointSet::All() {
   return CodePointSet{{0, kSurrogateLo - 1}, {kSurrogateHi + 1, kMaxCodePoint}};

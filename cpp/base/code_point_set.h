@@ -2,12 +2,13 @@
 #ifndef GRAMMASK_BASE_CODE_POINT_SET_H_
 #define GRAMMASK_BASE_CODE_POINT_SET_H_
 
+#include <absl/container/inlined_vector.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace grammask::internal {
 
@@ -21,6 +22,10 @@ struct CodePointRange {
   }
 };
 
+// Most sets that regular expressions write are of so few ranges, such as [a-zA-Z0-9_-], which then
+// lie in the set itself.
+using CodePointRanges = absl::InlinedVector<CodePointRange, 6>;
+
 // Canonical: ranges ascending, disjoint, not adjacent, within U+0000..U+10FFFF and outside the
 // surrogates U+D800..U+DFFF, so two equal sets have equal ranges. Union, intersection and
 // complement are linear in the ranges.
@@ -29,7 +34,8 @@ class CodePointSet {
   CodePointSet() = default;
   // Any ranges in any order, overlapping or not; surrogates and values over U+10FFFF are dropped.
   CodePointSet(std::initializer_list<CodePointRange> ranges);
-  explicit CodePointSet(std::vector<CodePointRange> ranges);
+  explicit CodePointSet(CodePointRanges ranges);
+  explicit CodePointSet(std::span<const CodePointRange> ranges);
 
   static CodePointSet All();
   static CodePointSet Of(uint32_t code_point) { return CodePointSet{{code_point, code_point}}; }
@@ -48,7 +54,7 @@ class CodePointSet {
   friend bool operator==(const CodePointSet&, const CodePointSet&) = default;
 
  private:
-  std::vector<CodePointRange> ranges_;
+  CodePointRanges ranges_;
 };
 
 }  // namespace grammask::internal

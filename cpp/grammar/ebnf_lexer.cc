@@ -254,7 +254,7 @@ class UnitReader {
 
 struct ClassItems {
   bool negated = false;
-  std::vector<CodePointRange> ranges;
+  CodePointRanges ranges;
 };
 
 StatusOr<ClassItems> ReadClass(std::string_view source, EbnfToken token, HexEscape hex) {

@@ -54,7 +54,7 @@ std::optional<CodePointSet> FindPosixClass(std::string_view name) {
   return std::nullopt;
 }
 
-void Append(const CodePointSet& set, std::vector<CodePointRange>* out) {
+void Append(const CodePointSet& set, CodePointRanges* out) {
   out->insert(out->end(), set.ranges().begin(), set.ranges().end());
 }
 
@@ -280,7 +280,7 @@ StatusOr<RegexAtom> RegexCharReader::ReadClassAtom(bool ignore_case) {
 StatusOr<CodePointSet> RegexCharReader::ReadClass(bool ignore_case) {
   size_t start = pos - 1;
   bool negated = Consume("^");
-  std::vector<CodePointRange> ranges;
+  CodePointRanges ranges;
   auto add = [&ranges](const RegexAtom& a) {
     if (a.code_point.has_value()) ranges.push_back({*a.code_point, *a.code_point});
     Append(a.set, &ranges);

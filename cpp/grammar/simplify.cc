@@ -500,7 +500,7 @@ void Simplifier::MergeClasses() {
   }
   if (counts[0] <= 1 && counts[1] <= 1 && counts[2] <= 1) return;
   ByteSet bytes;
-  std::vector<CodePointRange> ranges[2];
+  CodePointRanges ranges[2];
   size_t kept = 0;
   for (NodeId id : list_) {
     int i = index(id);

@@ -44,7 +44,7 @@ constexpr int kAsciiPart = 14;
 constexpr int kShortLabel = 19, kShortLabels = 3;
 constexpr uint8_t kVirama = 9;  // a canonical combining class
 
-CodePointSet Ranges(std::vector<CodePointRange> ranges) { return CodePointSet(std::move(ranges)); }
+CodePointSet Ranges(CodePointRanges ranges) { return CodePointSet(std::move(ranges)); }
 
 CodePointSet Script(const char* name) { return *UnicodeScript(name, false); }
 
@@ -61,7 +61,7 @@ struct Alphabet {
   CodePointSet bases, strokes;  // of a letter and a mark
 
   Alphabet() {
-    std::vector<CodePointRange> all, viramas;
+    CodePointRanges all, viramas;
     for (const CombiningRange& r : IdnaCombining()) {
       all.push_back({r.lo, r.hi});
       if (r.combining_class == kVirama) viramas.push_back({r.lo, r.hi});
@@ -71,7 +71,7 @@ struct Alphabet {
     CodePointSet ruled{{'-', '-'},     {0xB7, 0xB7},     {0x375, 0x375},
                        {0x5F3, 0x5F4}, {0x200C, 0x200D}, {0x30FB, 0x30FB}};
     letters = IdnaPermitted().Minus(marks.Union(ruled));
-    std::vector<CodePointRange> pairs[4];
+    CodePointRanges pairs[4];
     for (const Composition& c : IdnaCompositions()) {
       bool mark = marks.Has(c.second);
       pairs[mark ? 2 : 0].push_back({c.first, c.first});

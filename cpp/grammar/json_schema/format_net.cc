@@ -74,7 +74,7 @@ NodeId Authority(FormatWriter& w, const UriCharacters& characters) {
 }  // namespace
 
 CodePointSet InternationalCharacters() {
-  std::vector<CodePointRange> ranges = {{0xA0, 0xD7FF}, {0xF900, 0xFDCF}, {0xFDF0, 0xFFEF}};
+  CodePointRanges ranges = {{0xA0, 0xD7FF}, {0xF900, 0xFDCF}, {0xFDF0, 0xFFEF}};
   for (uint32_t plane = 1; plane <= 0xD; ++plane) {
     ranges.push_back({plane << 16, (plane << 16) + 0xFFFD});
   }

@@ -254,7 +254,7 @@ const Grammar& Written(const Format& format) {
 }  // namespace
 
 CodePointSet FormatWriter::Set(std::string_view set) {
-  std::vector<CodePointRange> ranges;
+  CodePointRanges ranges;
   for (size_t i = 0; i < set.size(); ++i) {
     auto lo = static_cast<uint8_t>(set[i]);
     bool is_range = i + 2 < set.size() && set[i + 1] == '-';

@@ -511,7 +511,7 @@ constexpr Composition kCompositions[] = {
 // clang-format on
 
 CodePointSet SetOf(std::span<const CodePointRange> ranges) {
-  return CodePointSet(std::vector<CodePointRange>(ranges.begin(), ranges.end()));
+  return CodePointSet(ranges);
 }
 
 }  // namespace
