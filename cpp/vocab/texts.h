@@ -17,7 +17,7 @@ namespace grammask::internal {
 // text. token_at is called up to four times for a k, ahead of f.
 //
 // All of it is one loop that calls f as well: GCC takes calls of a function that does nothing but
-// fetch for needless, and drops them.
+// fetch for needless, and drops them. Tests: tests/vocab/spelled_texts_test.cc.
 template <class TokenAt, class F>
 void ForEachText(const Vocab& vocab, size_t count, const TokenAt& token_at, const F& f) {
   constexpr size_t kStep = 8;
