@@ -20,6 +20,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/check.h"
 #include "mask/regions.h"
 #include "vocab/texts.h"
 
@@ -310,6 +311,7 @@ bool Slice::Walk(size_t most_others) {
   bool within = true;
   uint32_t plain = 0;  // the first token behind the last exit
   ForEachText(vocab_, exits.size(), first_token, [&](size_t e, std::string_view token) {
+    if (!within) return;
     const Exit exit = exits[e];
     take_plain(plain, nodes[exit.node].tokens);
     plain = nodes[exit.end].tokens;
@@ -320,6 +322,7 @@ bool Slice::Walk(size_t most_others) {
     if (!is_refused(exit) || !alphabets.is_whole(exit.node)) {
       for (const char c : text) {
         before.state = targets[before.state * 256 + static_cast<uint8_t>(c)];
+        GM_DCHECK(before.state != kRefused);
         if (before.state == 0) ++before.count;
       }
     }
