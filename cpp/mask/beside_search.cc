@@ -104,16 +104,13 @@ const Level1* MaskCache::FromSearched(TermId state) {
   const Level1& wide = OfState(searched->wider);
   // The quotes that end the conditions' text and not the search's.
   const auto nodes = vocab_->nodes();
-  const auto tokens = vocab_->trie_tokens();
   Along others(&terms_, searched->others), search(&terms_, searched->search);
   std::vector<TokenRun> refused;
   uint32_t ended = 0;  // what is below a quote that ends the text
   const auto quotes = vocab_->alphabets().adding('"');
-  auto first_token = [&](size_t k) -> const TokenId& { return tokens[nodes[quotes[k]].tokens]; };
-  ForEachText(*vocab_, quotes.size(), first_token, [&](size_t k, std::string_view token) {
-    if (quotes[k] < ended) return;
-    const TrieNode& node = nodes[quotes[k]];
-    const std::string_view text = token.substr(0, node.depth - 1u);
+  ForEachTextAbove(*vocab_, quotes, [&](uint32_t i, std::string_view text) {
+    if (i < ended) return;
+    const TrieNode& node = nodes[i];
     if (!terms_.term(others.Read(text)).nullable) return;
     ended = node.end;
     if (terms_.term(search.Read(text)).nullable) return;

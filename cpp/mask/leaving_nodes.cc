@@ -16,7 +16,6 @@
 #include "mask/leaving_nodes.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <span>
 #include <utility>
@@ -94,25 +93,13 @@ std::shared_ptr<const LeavingSet> LeavingNodes::Of(std::span<const TrieNode> tri
   entry->walked += nodes;
   if (entry->walked < kWorthIt) return nullptr;
   entry->looked = true;
-  const uint64_t leads = stays.leads | (some != nullptr ? some->leads : 0);
-  std::array<std::span<const uint32_t>, 256> lists;
-  size_t count = 0;
-  for (size_t b = 0; b < 256; ++b) {
-    const auto byte = static_cast<uint8_t>(b);
-    const bool leaves = b < 0x80 ? !stays.Contains(byte)
-                                 : stays.leads != 0 && b >= Alphabet::kFirstLead && b <= 0xF4 &&
-                                       ((leads >> (b - Alphabet::kFirstLead)) & 1) == 0;
-    if (leaves) lists[b] = alphabets.adding(byte);
-    count += lists[b].size();
-  }
+  const uint64_t some_leads = some != nullptr ? some->leads : 0;
   std::vector<LeavingSet::Inside> inside;
   if (some != nullptr) inside = LeavingInside(trie, alphabets, *some);
-  count += inside.size();
+  const size_t count = alphabets.CountLeaving(stays, some_leads) + inside.size();
   if (count * kFewLeave > alphabets.node_count()) return nullptr;
   auto made = std::make_shared<LeavingSet>(alphabets.node_count());
-  for (const auto& list : lists) made->Add(list);
-  made->Add(alphabets.broken());
-  if (stays.leads == 0) made->Add(alphabets.first_leads());
+  alphabets.AddLeaving(stays, some_leads, made.get());
   for (const LeavingSet::Inside& at : inside) made->Add({&at.node, 1});
   made->inside = std::move(inside);
   entry->nodes = std::move(made);

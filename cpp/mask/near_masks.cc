@@ -303,7 +303,6 @@ const Level1* MaskCache::FromLeast(TermId state) {
   // After the first character the two are in one state.
   if (found->least == 1) return FromWider(state, found->wider, 0, kMostRefused);
   const auto nodes = vocab_->nodes();
-  const auto tokens = vocab_->trie_tokens();
   const TrieAlphabets& alphabets = vocab_->alphabets();
   std::vector<TokenRun> refused;
   if (found->sure != UINT64_MAX) {
@@ -338,12 +337,9 @@ const Level1* MaskCache::FromLeast(TermId state) {
   } else {
     const uint64_t fewest = terms_.term(found->wider_head).min_length;
     Along own(&terms_, found->head), wide(&terms_, found->wider_head);
-    const auto quotes = alphabets.adding('"');
-    auto first_token = [&](size_t k) -> const TokenId& { return tokens[nodes[quotes[k]].tokens]; };
-    ForEachText(*vocab_, quotes.size(), first_token, [&](size_t k, std::string_view token) {
-      const TrieNode& node = nodes[quotes[k]];
+    ForEachTextAbove(*vocab_, alphabets.adding('"'), [&](uint32_t i, std::string_view text) {
+      const TrieNode& node = nodes[i];
       if (node.depth <= fewest) return;
-      const std::string_view text = token.substr(0, node.depth - 1u);
       if (!terms_.term(wide.Read(text)).nullable || terms_.term(own.Read(text)).nullable) return;
       refused.push_back({node.tokens, nodes[node.end].tokens});
     });

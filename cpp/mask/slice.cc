@@ -28,7 +28,6 @@ namespace grammask::internal {
 namespace {
 
 constexpr size_t kMaxStates = 4096;  // of X's automaton, over which it is no class of characters
-constexpr uint32_t kAhead = 512;     // nodes that the processor fetches early
 
 // Whether each text of bytes out of the ranges completes the X whose automaton is in a state. At
 // most three bytes.
@@ -70,7 +69,7 @@ class PartOfTrie {
         tokens_(vocab.trie_tokens().data()),
         part_(*part),
         path_(static_cast<size_t>(vocab.max_token_bytes()) + 1) {
-    part_.nodes.resize(nodes + 2);
+    part_.nodes.resize(nodes + 1);
     part_.tokens.resize(tokens);
   }
   size_t made() const { return made_; }
@@ -103,9 +102,7 @@ class PartOfTrie {
     const uint32_t end = root.end;
     CloseTo(root.depth);
     OpenTo(root.depth - size_t{1});
-    if (made_ + (end - node) >= part_.nodes.size()) {
-      part_.nodes.resize(2 * part_.nodes.size() + (end - node));
-    }
+    MakeRoom(end - node);
     const auto node_shift = static_cast<uint32_t>(made_) - node;  // modulo 2^32
     const auto token_shift = static_cast<uint32_t>(used_) - root.tokens;
     CopyTokens(root.tokens, nodes_[end].tokens);
@@ -136,9 +133,13 @@ class PartOfTrie {
   static void CutRoom(std::vector<T>* list) {
     if (list->capacity() - list->size() > list->size() / 4) list->shrink_to_fit();
   }
+  void MakeRoom(size_t nodes) {
+    const size_t size = part_.nodes.size();
+    if (made_ + nodes > size) part_.nodes.resize(2 * size + nodes);
+  }
   void OpenTo(size_t depth) {
     for (size_t d = open_.size(); d <= depth; ++d) {
-      if (made_ + 1 >= part_.nodes.size()) part_.nodes.resize(2 * part_.nodes.size());
+      MakeRoom(1);
       open_.push_back(static_cast<uint32_t>(made_));
       part_.nodes[made_++] = {0, static_cast<uint32_t>(used_), static_cast<uint16_t>(d), path_[d],
                               0};
@@ -232,16 +233,10 @@ std::unique_ptr<Slice> Slice::Create(const Vocab& vocab, RoundTable table, size_
 // preorder, and none below another.
 std::vector<Slice::Exit> Slice::Exits() const {
   const TrieAlphabets& alphabets = vocab_.alphabets();
-  const TrieNode* const nodes = vocab_.nodes().data();
+  const auto nodes = vocab_.nodes();
   const auto node_count = static_cast<uint32_t>(vocab_.node_count());
   NodeSet leaving(node_count);
-  leaving.Add(alphabets.broken());
-  for (int b = 0; b <= 0xF4; ++b) {
-    const auto byte = static_cast<uint8_t>(b);
-    const bool stays = byte < 0x80 ? single_.Contains(byte)
-                                   : byte >= Alphabet::kFirstLead && single_.HasLead(byte);
-    if (!stays) leaving.Add(alphabets.adding(byte));
-  }
+  alphabets.AddLeaving(single_, 0, &leaving);
   std::span<const uint32_t> cut_off;
   if (single_.leads != 0) cut_off = alphabets.cut_off();
   std::vector<Exit> exits;
@@ -252,13 +247,8 @@ std::vector<Slice::Exit> Slice::Exits() const {
       if (cut_off[cut] >= done) exits.push_back({cut_off[cut], cut_off[cut] + 1});
     }
   };
-  uint32_t ahead = 0;
-  for (uint32_t i = leaving.Next(1); i < node_count; i = leaving.Next(i + 1)) {
-    for (int k = 0; k < 2 && ahead < i + kAhead; ++k) {
-      ahead = leaving.Next(std::max(ahead, i) + 1);
-      __builtin_prefetch(&nodes[ahead]);
-    }
-    if (i < done) continue;
+  NodeCursor cursor(leaving, nodes, alphabets);
+  for (uint32_t i = cursor.Next(1); i < node_count; i = cursor.Next(done)) {
     add_cut_off(i);
     done = nodes[i].end;
     exits.push_back({i, done});

@@ -63,14 +63,10 @@ std::vector<SpelledText> FindSpelledTexts(const Vocab& vocab, uint32_t from) {
     const auto begin = std::ranges::upper_bound(all, from);
     const std::span backslashes(begin, std::lower_bound(begin, all.end(), nodes[from].end));
     uint32_t done = 0;
-    auto first_token = [&](size_t k) -> const TokenId& {
-      return vocab.trie_tokens()[nodes[backslashes[k]].tokens];
-    };
-    ForEachText(vocab, backslashes.size(), first_token, [&](size_t k, std::string_view token) {
-      const uint32_t i = backslashes[k];
+    ForEachTextAbove(vocab, backslashes, [&](uint32_t i, std::string_view text) {
       if (i < done) return;
       done = nodes[i].end;
-      path = token.substr(above, nodes[i].depth - 1u - above);
+      path = text.substr(above);
       walk(i, done);
     });
   } else {

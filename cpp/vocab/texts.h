@@ -3,6 +3,8 @@
 #define GRAMMASK_VOCAB_TEXTS_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string_view>
 #include <type_traits>
 
@@ -29,6 +31,16 @@ void ForEachText(const Vocab& vocab, size_t count, const TokenAt& token_at, cons
     if (k + kStep < count) __builtin_prefetch(vocab.bytes(token_at(k + kStep)).data());
     f(k, vocab.bytes(token_at(k)));
   }
+}
+
+// Calls f(node, text) for some nodes of the vocabulary's trie with the text of each one's parent.
+template <class F>
+void ForEachTextAbove(const Vocab& vocab, std::span<const uint32_t> nodes, const F& f) {
+  auto node = [&](size_t k) -> const TrieNode& { return vocab.nodes()[nodes[k]]; };
+  auto token = [&](size_t k) -> const TokenId& { return vocab.trie_tokens()[node(k).tokens]; };
+  ForEachText(vocab, nodes.size(), token, [&](size_t k, std::string_view text) {
+    f(nodes[k], text.substr(0, node(k).depth - size_t{1}));
+  });
 }
 
 }  // namespace grammask::internal

@@ -225,6 +225,33 @@ void TrieAlphabets::List(std::span<const uint16_t> places) {
   adding_.resize(first_adding_[kNoList]);
 }
 
+// Calls f for the lists of nodes that add a byte which the alphabet lacks.
+template <class F>
+void TrieAlphabets::ForEachLeaving(const Alphabet& all, uint64_t some_leads, const F& f) const {
+  for (uint8_t b = 0; b < 0x80; ++b) {
+    if (!all.Contains(b)) f(adding(b));
+  }
+  if (all.leads == 0) return;
+  Alphabet beyond;
+  beyond.leads = all.leads | some_leads;
+  for (int b = Alphabet::kFirstLead; b <= 0xF4; ++b) {
+    const auto lead = static_cast<uint8_t>(b);
+    if (!beyond.HasLead(lead)) f(adding(lead));
+  }
+}
+
+void TrieAlphabets::AddLeaving(const Alphabet& all, uint64_t some_leads, NodeSet* nodes) const {
+  ForEachLeaving(all, some_leads, [&](std::span<const uint32_t> list) { nodes->Add(list); });
+  nodes->Add(broken());
+  if (all.leads == 0) nodes->Add(first_leads());
+}
+
+size_t TrieAlphabets::CountLeaving(const Alphabet& all, uint64_t some_leads) const {
+  size_t count = 0;
+  ForEachLeaving(all, some_leads, [&](std::span<const uint32_t> list) { count += list.size(); });
+  return count;
+}
+
 TrieAlphabets::TrieAlphabets(std::span<const TrieNode> nodes) {
   if (nodes.empty()) return;
   size_t longest;

@@ -38,6 +38,8 @@ struct Alphabet {
   friend bool operator==(const Alphabet&, const Alphabet&) = default;
 };
 
+class NodeSet;
+
 // For every node of a trie, what occurs in the texts below it. A state that loops on a superset
 // takes all of these texts, without a look at them. Immutable; safe to read from many threads.
 class TrieAlphabets {
@@ -78,6 +80,12 @@ class TrieAlphabets {
   // Of the nodes that add a first byte of a character beyond ASCII, those with ASCII alone before
   // it: ascending.
   std::span<const uint32_t> first_leads() const { return first_leads_; }
+  // The nodes at which a text of whole characters of an alphabet goes on with another one, or is no
+  // UTF-8 any more; where the alphabet has none beyond ASCII, all but some that are below others.
+  // `some_leads`: where it has, first bytes that count as its own as well. The count is of nodes
+  // that add a byte which the alphabet lacks.
+  void AddLeaving(const Alphabet& all, uint64_t some_leads, NodeSet* nodes) const;
+  size_t CountLeaving(const Alphabet& all, uint64_t some_leads) const;
   // The nodes at which tokens end inside a character, of which the rest could follow: ascending.
   std::span<const uint32_t> cut_off() const { return cut_off_; }
   // Whether the text of a node is UTF-8, and does not end inside a character.
@@ -108,6 +116,8 @@ class TrieAlphabets {
   static constexpr uint8_t kNoLead = 0xFF;  // a byte that begins no character
 
   void List(std::span<const uint16_t> places);
+  template <class F>
+  void ForEachLeaving(const Alphabet& all, uint64_t some_leads, const F& f) const;
 
   std::vector<Alphabet> alphabets_;
   std::vector<uint16_t> id_;       // by node, an index of alphabets_
