@@ -5,6 +5,7 @@
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/inlined_vector.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -34,6 +35,19 @@ inline void AppendRun(uint32_t first, uint32_t last, std::vector<TokenRun>* runs
   }
 }
 
+// Makes one of runs that overlap or touch. They ascend by their first.
+inline void JoinRuns(std::vector<TokenRun>* runs) {
+  size_t kept = 0;
+  for (const TokenRun& run : *runs) {
+    if (kept != 0 && run.first <= (*runs)[kept - 1].last) {
+      (*runs)[kept - 1].last = std::max((*runs)[kept - 1].last, run.last);
+    } else {
+      (*runs)[kept++] = run;
+    }
+  }
+  runs->resize(kept);
+}
+
 inline void SetBit(uint32_t* bitmap, TokenId t) {
   bitmap[static_cast<uint32_t>(t) >> 5] |= uint32_t{1} << (static_cast<uint32_t>(t) & 31);
 }
@@ -55,6 +69,8 @@ class BitmapStore {
 
   // The bitmap of the tokens of some runs, ascending. The same runs give the same bitmap.
   const uint32_t* OfRuns(std::span<const TokenRun> runs);
+  // The same with other tokens, which is found by its content alone.
+  const uint32_t* OfRunsAnd(std::span<const TokenRun> runs, std::span<const TokenId> others);
   // The union of two or more.
   const uint32_t* Union(std::span<const uint32_t* const> bitmaps);
   // The one with this content.

@@ -619,6 +619,25 @@ TEST(Mask, TokensThatLeaveARuleByTheThousand) {
   }
 }
 
+// The same after a value that is met a second time: some of the nodes are below others, and what
+// follows goes on from most.
+TEST(Mask, TokensThatLeaveAValueByTheThousand) {
+  MaskWorld w(MakeVocab(internal::ManyTokens({}, 3, "aaaab~", 6000, 9)));
+  const SetId start = w.Start([](GrammarBuilder& b) {
+    auto some = [&](char first, char last) {
+      const CodePointSet letters{{static_cast<uint32_t>(first), static_cast<uint32_t>(last)}};
+      return b.Repeat(b.Class(letters), 1, kUnbounded);
+    };
+    const NodeId value = b.Choice({some('A', 'Z'), some('a', 'c')});
+    const NodeId any = b.Star(b.Class(CodePointSet::All().Minus({{'"', '"'}})));
+    const NodeId rest = b.Sequence({b.Repeat(b.Bytes("!"), 0, 1), any});
+    return b.Choice({b.Sequence({b.Bytes("1"), value, rest, b.Bytes("\"1")}),
+                     b.Sequence({b.Bytes("2"), value, rest, b.Bytes("\"2")})});
+  });
+  w.CheckAlong(start, "1aa~b", "the first");
+  w.CheckAlong(start, "2aa~b", "the second");
+}
+
 // What one state takes and leaves over, another only leaves over: masks made one after the other
 // keep these apart.
 TEST(Mask, TokensTakenHereAndLeftOverThere) {
