@@ -23,7 +23,8 @@ namespace {
 // Parts of an intersection over which it is not loosened: each bound costs a state and, for its
 // mask, a level of recursion.
 constexpr size_t kMaxLoosened = 8;
-constexpr size_t kMaxTexts = 4096;  // excluded texts that are told one by one
+constexpr uint32_t kWideCharacter = 16;  // first bytes of one that many tokens begin with
+constexpr size_t kMaxTexts = 4096;       // excluded texts that are told one by one
 constexpr int kMaxLoopDepth = 6;  // choices and intersections inside one another that are looked at
 
 }  // namespace
@@ -518,6 +519,14 @@ std::optional<TermStore::LeastCount> TermStore::FindLeast(TermId id, uint64_t le
   const Term& t = terms_[id.value];
   if (t.kind != TermKind::kSequence || !BeginsWithQuote(t.children()[1])) return std::nullopt;
   const Term& head = terms_[t.children()[0].value];
+  if (head.kind == TermKind::kRepeat && head.a > 1 && head.b == kUnbounded && head.regular) {
+    const TermId x = head.children()[0];
+    if (FirstBytes(Expand(x).bytes) < kWideCharacter) return std::nullopt;
+    std::lock_guard lock(mutex_);
+    if (!IsOneCharacter(x)) return std::nullopt;
+    const TermId any = Repeat(x, 0, kUnbounded);
+    return LeastCount{Sequence(any, t.children()[1]), t.children()[0], any, head.a, UINT64_MAX};
+  }
   if (head.kind != TermKind::kAnd || head.children().size() != 2) return std::nullopt;
   std::lock_guard lock(mutex_);
   auto is_bound = [&](TermId part) {

@@ -60,6 +60,13 @@ const uint32_t* BitmapStore::OfRuns(std::span<const TokenRun> runs) {
   return found;
 }
 
+const uint32_t* BitmapStore::OfRunsAnd(std::span<const TokenRun> runs,
+                                       std::span<const TokenId> others) {
+  std::vector<uint32_t> bits = BitsOfRuns(runs);
+  for (TokenId t : others) SetBit(bits.data(), t);
+  return Intern(bits);
+}
+
 const uint32_t* BitmapStore::Union(std::span<const uint32_t* const> bitmaps) {
   std::vector<const uint32_t*> key(bitmaps.begin(), bitmaps.end());
   std::ranges::sort(key);

@@ -94,7 +94,7 @@ class NumberTaker {
       Measure(longest, from.after + LeavingNodes::kRestOfCharacter);
     };
     WalkFromState(&sets_, &scratch_, nodes_, &vocab_.alphabets(), i, state, visit, whole, literal,
-                  stretch);
+                  stretch, NoFew());
     return true;
   }
 

@@ -60,29 +60,18 @@ class MaskCache::Gatherer {
     const uint32_t tokens_end = nodes_[i + 1].tokens;
     const bool escapes = at.escaping && !node.leaf;
     if (escapes) draft_.escapes.push_back(i);
-    if (escapes || node.tokens < tokens_end) deepest = std::max(deepest, node.depth);
-    reach = std::max(reach, node.depth + at.completion);
-    completion = std::max(completion, at.completion);
+    if (escapes || node.tokens < tokens_end) met.Add(node.depth, at.completion);
     Accept(node.tokens, tokens_end);
   }
   // All below is accepted inside, so that it does not matter where else it might end.
   void Whole(uint32_t i, const WalkWhole& from) {
-    const uint32_t first = nodes_[i].tokens, end = nodes_[nodes_[i].end].tokens;
-    if (end - first < kMinRun) {
-      Accept(first, end);
-    } else {
-      draft_.runs.push_back({first, end});
-    }
-    const uint64_t rest_of_character =
-        alphabets_->below(i).leads != 0 ? LeavingNodes::kRestOfCharacter : 0;
-    reach = std::max(reach, alphabets_->deepest(i) + from.after + rest_of_character);
-    completion = std::max(completion, from.after + rest_of_character);
+    met.AddWhole(*alphabets_, i, from.after);
+    Take(i, nodes_[i].end);
   }
   void Inside(uint32_t i, uint64_t rest) {
-    Accept(nodes_[i].tokens, nodes_[i + 1].tokens);
-    if (nodes_[i].tokens < nodes_[i + 1].tokens) deepest = std::max(deepest, nodes_[i].depth);
-    reach = std::max(reach, nodes_[i].depth + rest);
-    completion = std::max(completion, rest);
+    const uint32_t first = nodes_[i].tokens, end = nodes_[i + 1].tokens;
+    if (first < end) met.Add(nodes_[i].depth, rest);
+    Accept(first, end);
   }
   void Stretch(uint32_t i, uint32_t end_node, const WalkWhole& from) {
     const uint32_t first = nodes_[i].tokens, end = nodes_[end_node].tokens;
@@ -92,8 +81,12 @@ class MaskCache::Gatherer {
     for (uint16_t length : alphabets_->lengths().subspan(first, end - first)) {
       longest = std::max(longest, length);
     }
-    reach = std::max(reach, longest + from.after);
-    completion = std::max(completion, from.after);
+    met.reach = std::max(met.reach, longest + from.after);
+    met.completion = std::max(met.completion, from.after);
+  }
+  void Few(uint32_t i, uint32_t end_node, const WalkMet& met_there) {
+    met.Add(met_there);
+    Take(i, end_node);
   }
   // Walks what lies at and below node i, which leads to `state`; below only, where not `at_node`.
   void WalkFrom(SetTable* sets, uint32_t i, TermId state, bool at_node = true) {
@@ -103,15 +96,23 @@ class MaskCache::Gatherer {
         [this](uint32_t k, const WalkWhole& from) { Whole(k, from); },
         [this](uint32_t k, uint64_t rest) { Inside(k, rest); },
         [this](uint32_t k, uint32_t end, const WalkWhole& from) { Stretch(k, end, from); },
-        at_node);
+        [this](uint32_t k, uint32_t end, const WalkMet& met) { Few(k, end, met); }, at_node);
   }
 
-  uint64_t reach = 0, completion = 0;  // see Level1
-  uint16_t deepest = 0;                // node at which a token ends or escapes
+  WalkMet met;
 
  private:
-  static constexpr uint32_t kMinRun = 8;  // tokens below a node that are a run, not so many
+  static constexpr uint32_t kMinRun = 8;  // tokens one after another that are a run
 
+  // The tokens of nodes [i, end_node).
+  void Take(uint32_t i, uint32_t end_node) {
+    const uint32_t first = nodes_[i].tokens, end = nodes_[end_node].tokens;
+    if (end - first < kMinRun || alphabets_ == nullptr) {  // runs are of the vocabulary's trie
+      Accept(first, end);
+    } else {
+      AppendRun(first, end, &draft_.runs);
+    }
+  }
   void Accept(uint32_t first, uint32_t end) {
     // Mostly none or one.
     for (uint32_t t = first; t < end; ++t) draft_.accepted.push_back(tokens_[t]);

@@ -102,8 +102,8 @@ const Level1* MaskCache::Joined(const Level1& head, TermId tail) {
   draft->reach = Plus(head.reach, rest);
   draft->completion = Plus(head.completion, rest);
   const auto measure = [&](const Gatherer& walked, uint64_t before) {
-    draft->reach = std::max(draft->reach, before + walked.reach);
-    draft->completion = std::max(draft->completion, walked.completion);
+    draft->reach = std::max(draft->reach, before + walked.met.reach);
+    draft->completion = std::max(draft->completion, walked.met.completion);
   };
   if (head.residual != nullptr && !Spelled(*head.residual).entries.empty()) {
     const TokenTrie& trie = TrieOf(*head.residual);

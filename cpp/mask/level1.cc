@@ -116,9 +116,9 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
       }
     }
   }
-  draft->reach = gatherer.reach;
-  draft->completion = gatherer.completion;
-  draft->deepest = gatherer.deepest;
+  draft->reach = gatherer.met.reach;
+  draft->completion = gatherer.met.completion;
+  draft->deepest = gatherer.met.deepest;
 }
 
 void MaskCache::WalkState(TermId state, Draft* draft) {
@@ -440,7 +440,11 @@ const Level1* MaskCache::Store(Draft* draft) {
   if (draft->base != nullptr) bitmaps.push_back(draft->base);
   size_t run_tokens = 0;
   for (const TokenRun& run : draft->runs) run_tokens += run.last - run.first;
-  if (run_tokens >= kMinRunTokens) {
+  if (run_tokens >= kMinRunTokens && bitmaps.empty() && draft->accepted.size() > kMaxList) {
+    // All of it is one bitmap, and the runs alone are hardly met again.
+    bitmaps.push_back(bitmaps_.OfRunsAnd(draft->runs, draft->accepted));
+    draft->accepted.clear();
+  } else if (run_tokens >= kMinRunTokens) {
     bitmaps.push_back(bitmaps_.OfRuns(draft->runs));
   } else {
     for (const TokenRun& run : draft->runs) {

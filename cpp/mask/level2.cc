@@ -63,7 +63,8 @@ const TokenMask& MaskCache::OfSet(SetId set) {
 // Calls visit(node, set, tokens, end of what begins with the node) for the nodes [first, end) of a
 // trie, all below one of `depth`, that `from` can read: with the tokens of the node, or, where all
 // that begins with the node can be read, with all of these once. The set is Dead() inside a text.
-template <class Visit>
+// Where not `kSets`, the set and the end mean nothing, and tokens of several nodes come at once.
+template <bool kSets, class Visit>
 void MaskCache::WalkSets(std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
                          std::span<const TokenId> tokens, uint32_t first, uint32_t end,
                          uint32_t depth, SetId from, Visit&& visit) {
@@ -72,34 +73,41 @@ void MaskCache::WalkSets(std::span<const TrieNode> nodes, const TrieAlphabets* a
     visit(i, set, tokens.subspan(nodes[i].tokens, nodes[next].tokens - nodes[i].tokens),
           nodes[i].end);
   };
+  auto few = [&] {
+    if constexpr (kSets) {
+      return NoFew();
+    } else {
+      return [&](uint32_t i, uint32_t next, const WalkMet&) { some(i, SetTable::Dead(), next); };
+    }
+  }();
   WalkTrie(
       SetWalker(&sets_, &lease->scratch), nodes, alphabets, first, end, depth, from,
       WalkCalls{[&](uint32_t i, const SetPlace& at) { some(i, at.id, i + 1); },
                 [&](uint32_t i, const WholeFrom<SetId>& whole) { some(i, whole.id, nodes[i].end); },
                 [&](uint32_t i, uint64_t) { some(i, SetTable::Dead(), i + 1); },
-                [](uint32_t, const SetPlace&) {}});
+                [](uint32_t, const SetPlace&) {}, NoStretch(), few});
 }
 
 void MaskCache::WalkFromSet(const TokenTrie& trie, SetId from, std::vector<TokenId>* out) {
   if (trie.empty()) return;
-  WalkSets(trie.nodes, nullptr, trie.tokens, 1, trie.node_count(), 0, from,
-           [&](uint32_t, SetId, std::span<const TokenId> tokens, uint32_t) {
-             out->insert(out->end(), tokens.begin(), tokens.end());
-           });
+  WalkSets<false>(trie.nodes, nullptr, trie.tokens, 1, trie.node_count(), 0, from,
+                  [&](uint32_t, SetId, std::span<const TokenId> tokens, uint32_t) {
+                    out->insert(out->end(), tokens.begin(), tokens.end());
+                  });
 }
 
 // Calls visit(trie, node, set, tokens, end of what begins with the node) for the nodes of what is
 // left over that can follow in `returned`: with the tokens of the node, or, where all that begins
 // with the node can follow, with all of these once. What is left over are several tries.
-template <class Visit>
+template <bool kSets, class Visit>
 void MaskCache::WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit) {
   uint32_t trie = 0;
   auto walk = [&](std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
                   std::span<const TokenId> tokens, uint32_t first, uint32_t end, uint32_t depth) {
-    WalkSets(nodes, alphabets, tokens, first, end, depth, returned,
-             [&](uint32_t i, SetId set, std::span<const TokenId> some, uint32_t below) {
-               visit(trie, i, set, some, below);
-             });
+    WalkSets<kSets>(nodes, alphabets, tokens, first, end, depth, returned,
+                    [&](uint32_t i, SetId set, std::span<const TokenId> some, uint32_t below) {
+                      visit(trie, i, set, some, below);
+                    });
     ++trie;
   };
   if (level1.residual != nullptr) {
@@ -114,10 +122,10 @@ void MaskCache::WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit
 }
 
 void MaskCache::WalkReturned(const Level1& level1, SetId returned, std::vector<TokenId>* out) {
-  WalkLeftOver(level1, returned,
-               [&](uint32_t, uint32_t, SetId, std::span<const TokenId> tokens, uint32_t) {
-                 out->insert(out->end(), tokens.begin(), tokens.end());
-               });
+  WalkLeftOver<false>(level1, returned,
+                      [&](uint32_t, uint32_t, SetId, std::span<const TokenId> tokens, uint32_t) {
+                        out->insert(out->end(), tokens.begin(), tokens.end());
+                      });
 }
 
 // The same as a mask, kept where the walk is long: sets that hold states which leave the same over,
@@ -181,7 +189,7 @@ void MaskCache::WalkCaptured(const Level1& level1, SetId set, RetId ret, const P
   };
   // The nodes up to which the next value may begin, has begun, has ended.
   uint32_t next_end = 0, begun_end = 0, ended_end = 0, last = 0;
-  WalkLeftOver(
+  WalkLeftOver<true>(
       level1, returned,
       [&](uint32_t trie, uint32_t i, SetId at, std::span<const TokenId> tokens, uint32_t end) {
         if (trie != last) next_end = begun_end = ended_end = 0;

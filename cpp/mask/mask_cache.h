@@ -75,9 +75,9 @@ struct Level1 {
   std::span<const uint32_t> references;
   // Tokens that are refused all the same, whatever follows what they leave over. Ascending.
   std::span<const TokenId> refused;
-  // Over all prefixes of tokens that the state takes, the greatest length of the prefix and its
-  // shortest completion together: bounds on the text beyond this do not change the mask.
-  // UINT64_MAX where it was not measured.
+  // Over all tokens that the state takes, and the prefixes at which tokens leave it, the greatest
+  // length of these and of their shortest completion together: bounds on the text beyond this do
+  // not change the mask. UINT64_MAX where it was not measured.
   uint64_t reach = UINT64_MAX;
   // The greatest length of these completions alone. UINT64_MAX where it was not measured.
   uint64_t completion = UINT64_MAX;
@@ -182,13 +182,13 @@ class MaskCache {
   const TokenMask* MakeLevel2(SetId set);
   const TokenMask* FromCover(SetId set);
   const TokenMask* KeepMask(const TokenMask& made);
-  template <class Visit>
+  template <bool kSets, class Visit>
   void WalkSets(std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
                 std::span<const TokenId> tokens, uint32_t first, uint32_t end, uint32_t depth,
                 SetId from, Visit&& visit);
   // Appends the tokens of a trie that `from` takes.
   void WalkFromSet(const TokenTrie& trie, SetId from, std::vector<TokenId>* out);
-  template <class Visit>
+  template <bool kSets, class Visit>
   void WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit);
   void WalkReturned(const Level1& level1, SetId returned, std::vector<TokenId>* out);
   const TokenMask* LongLeftOver(const Level1& level1, SetId returned);

@@ -26,7 +26,8 @@ struct WalkLoop {
   // the one without the bound, of an item of a set its state, of a region where it begins; else
   // Nothing().
   TermId loose;
-  // Of a region: the longest of what its places then need to be complete.
+  // Of a region: the longest of what its places then need to be complete. Of a loop: what is needed
+  // after it, where that may be more than before.
   uint64_t completion = 0;
   int size = 0;  // ASCII characters in the alphabet, once counted
 };

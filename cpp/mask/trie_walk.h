@@ -16,7 +16,8 @@
 
 namespace grammask::internal {
 
-inline constexpr uint32_t kWorthRoaming = 32;  // nodes below one for which its region is found
+inline constexpr uint32_t kWorthALook = 16;    // nodes below one for which its loop is found
+inline constexpr uint32_t kWorthRoaming = 32;  // likewise its region
 
 template <class Walker>
 void LookForLoop(Walker& walker, typename Walker::Place* at, bool loops) {
@@ -29,10 +30,9 @@ void LookForLoop(Walker& walker, typename Walker::Place* at, bool loops) {
 // Whether the parser, in the place `at` at node `i`, takes all that is below; `loops`: it was in
 // that place before the last byte, too; `worth`: nodes below for which the place's region is found.
 template <class Walker>
-bool TakesAll(Walker& walker, std::span<const TrieNode> nodes, const TrieAlphabets& alphabets,
-              uint32_t i, typename Walker::Place* at, bool loops, uint32_t worth = kWorthRoaming) {
-  constexpr uint32_t kWorthALook = 16;  // nodes below one
-  constexpr uint32_t kLongWalk = 200;   // places that did not
+bool TakesAll(Walker& walker, const TrieNode* nodes, const TrieAlphabets& alphabets, uint32_t i,
+              typename Walker::Place* at, bool loops, uint32_t worth = kWorthRoaming) {
+  constexpr uint32_t kLongWalk = 200;  // places that did not
   const TrieNode& node = nodes[i];
   if (Walker::NeedsLook(*at, loops, node.byte)) {
     if (!loops && node.end - i < kWorthALook) return false;
@@ -52,7 +52,7 @@ bool TakesAll(Walker& walker, std::span<const TrieNode> nodes, const TrieAlphabe
     walker.LookAtLeads(ask, missing);
     return (missing & ~taken.leads) == 0;
   };
-  at->after = at->completion;
+  at->after = std::max(at->completion, at->loop.completion);
   if (takes(&at->loop, at)) return true;
   if (!at->roamed) {
     if (node.end - i < worth || ++walker.in_vain() < kLongWalk) return false;
@@ -76,20 +76,135 @@ bool TakesAll(Walker& walker, std::span<const TrieNode> nodes, const TrieAlphabe
 //                            parser is in the place `from`, which does not escape, or inside a
 //                            character after which it is. Where that is NoStretch, nodes are not
 //                            passed over in this way.
+//   few(first, end, met)     instead of visit() and whole(), for all nodes [first, end), none of
+//                            which escapes or is left out: `met` is of them and of nodes before.
+//                            Where that is NoFew, each node has a call.
 struct NoStretch {};
-template <class Visit, class Whole, class Inside, class Open, class Stretch = NoStretch>
+struct NoFew {};
+template <class Visit, class Whole, class Inside, class Open, class Stretch = NoStretch,
+          class Few = NoFew>
 struct WalkCalls {
   static constexpr bool kStretches = !std::is_same_v<Stretch, NoStretch>;
+  static constexpr bool kFew = !std::is_same_v<Few, NoFew>;
   Visit visit;
   Whole whole;
   Inside inside;
   Open open;
   Stretch stretch = {};
+  Few few = {};
 };
 template <class Visit, class Whole, class Inside, class Open>
 WalkCalls(Visit, Whole, Inside, Open) -> WalkCalls<Visit, Whole, Inside, Open>;
 template <class Visit, class Whole, class Inside, class Open, class Stretch>
 WalkCalls(Visit, Whole, Inside, Open, Stretch) -> WalkCalls<Visit, Whole, Inside, Open, Stretch>;
+template <class Visit, class Whole, class Inside, class Open, class Stretch, class Few>
+WalkCalls(Visit, Whole, Inside, Open, Stretch,
+          Few) -> WalkCalls<Visit, Whole, Inside, Open, Stretch, Few>;
+
+// Of what a walk met, at the most: the length of a token, or of what of it is before the end of the
+// state's text, together with what completes that text (see Level1::reach); what completes it; the
+// depth of a node at which a token ends or escapes, of those that were visited.
+struct WalkMet {
+  uint64_t reach = 0, completion = 0;
+  uint32_t deepest = 0;
+
+  // At a node of this depth.
+  void Add(uint32_t depth, uint64_t needed) {
+    reach = std::max(reach, depth + needed);
+    completion = std::max(completion, needed);
+    deepest = std::max(deepest, depth);
+  }
+  // All texts below node i, after each of which so much is needed.
+  void AddWhole(const TrieAlphabets& alphabets, uint32_t i, uint64_t needed) {
+    if (alphabets.below(i).leads != 0) needed += LeavingNodes::kRestOfCharacter;
+    reach = std::max(reach, alphabets.deepest(i) + needed);
+    completion = std::max(completion, needed);
+  }
+  void Add(const WalkMet& other) {
+    reach = std::max(reach, other.reach);
+    completion = std::max(completion, other.completion);
+    deepest = std::max(deepest, other.deepest);
+  }
+};
+
+// Walks nodes [i, end) of a trie as WalkTrie does, in less time: those below a node that it has
+// entered, which are few, or all there are where nothing is known of what lies below nodes. `top`:
+// the depth of nodes whose parents are the walker's first level. The node to go on with: before
+// `end`, one in a place that reads a text; any where the walk is to end (TermStore::overrun).
+template <class Walker, class Calls>
+uint32_t WalkFew(Walker walker, const TrieNode* nodes, const TrieAlphabets* alphabets, uint32_t i,
+                 const uint32_t end, const uint32_t top, Calls&& calls) {
+  constexpr bool kFew = std::remove_cvref_t<Calls>::kFew;
+  using Level = typename Walker::Level;
+  std::vector<Level>& levels = walker.levels();
+  Level* path = levels.data();
+  WalkMet met;
+  [[maybe_unused]] uint32_t open = i;  // the first node that `few` was not called for
+  auto close = [&](uint32_t before) {
+    if constexpr (kFew) {
+      if (open < before) calls.few(open, before, met);
+    }
+  };
+  while (i < end) {
+    const TrieNode& node = nodes[i];
+    const uint32_t above = node.depth - top;
+    Level& from = path[above];
+    const auto to = walker.Step(&from, node.byte);
+    if (Walker::IsDead(to)) {
+      close(i);
+      open = i = Walker::Exhausted(from) ? from.end : node.end;
+      continue;
+    }
+    typename Walker::Place& at = walker.Of(to);
+    if (node.leaf) {
+      if constexpr (kFew) {
+        met.Add(node.depth, at.completion);
+      } else {
+        calls.visit(i, at);
+      }
+      ++i;
+      continue;
+    }
+    const bool loops = to == from.id;
+    // Mostly a place that has no loop and leads on to the next one.
+    const bool may_take = loops || (at.looked ? at.loop.most != 0 : node.end - i >= kWorthALook) ||
+                          (at.roamed && at.region.most != 0);
+    if (may_take && alphabets != nullptr && TakesAll(walker, nodes, *alphabets, i, &at, loops)) {
+      if constexpr (kFew) {
+        met.AddWhole(*alphabets, i, at.after);
+      } else {
+        calls.whole(i, WholeFrom<typename Walker::Id>{{at.after}, at.id});
+      }
+      i = node.end;
+      continue;
+    }
+    if (at.text) break;
+    if (!kFew || at.escaping) {
+      close(i);
+      calls.visit(i, at);
+      open = i + 1;
+    } else if (node.tokens < nodes[i + 1].tokens) {
+      met.Add(node.depth, at.completion);
+    }
+    walker.Need(&at);
+    if (walker.terms().overrun()) [[unlikely]]
+      return end;
+    if (at.open) [[unlikely]] {
+      close(i + 1);
+      calls.open(i, at);
+      open = i = node.end;
+      continue;
+    }
+    if (above + 1 >= levels.size()) [[unlikely]] {
+      levels.resize(above + 16);
+      path = levels.data();
+    }
+    Walker::Enter(&at, node.end, &path[above + 1]);
+    ++i;
+  }
+  close(i);
+  return i;
+}
 
 // Walks nodes [first, end) of a preorder trie, all those below node first - 1, of depth `depth`,
 // which leads to the place `start`. A prefix that the parser refuses is skipped with all that
@@ -115,13 +230,16 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
     return levels[level];
   };
   std::vector<Roaming<typename Walker::Id>>& roaming = walker.roaming();
-  // What is known of node i from a place above it: below that it may roam.
-  auto roams_above = [&](uint32_t i) -> Roaming<typename Walker::Id>* {
-    if (nodes[i].depth == depth || alphabets == nullptr) return nullptr;
-    const uint32_t at = levels[nodes[i].depth - depth - 1].roams;
-    if (at == 0 || nodes[i].byte >= 0x80) return nullptr;
-    Roaming<typename Walker::Id>& above = roaming[at - 1];
+  // What is known of node i, below the node of `level`, from a place above it: below that it may
+  // roam.
+  auto roams_below = [&](const Level& level, uint32_t i) -> Roaming<typename Walker::Id>* {
+    if (level.roams == 0 || nodes[i].byte >= 0x80) return nullptr;
+    Roaming<typename Walker::Id>& above = roaming[level.roams - 1];
     return above.loop.alphabet.Contains(nodes[i].byte) ? &above : nullptr;
+  };
+  auto roams_above = [&](uint32_t i) -> Roaming<typename Walker::Id>* {
+    if (nodes[i].depth == depth) return nullptr;
+    return roams_below(levels[nodes[i].depth - depth - 1], i);
   };
   // Whether all at and below node i is taken by that.
   auto taken = [&](uint32_t i, Roaming<typename Walker::Id>* above) {
@@ -147,18 +265,42 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
     const uint32_t here = nodes[i].depth - depth;
     if (here >= roaming.size()) roaming.resize(here + 16);
     const uint64_t deepest = best.most > UINT32_MAX ? UINT64_MAX : nodes[i].depth + best.most;
-    const uint64_t after = region ? std::max(at.completion, best.completion) : at.completion;
-    roaming[here] = {best, region, deepest, {{after}, at.id}};
+    roaming[here] = {best, region, deepest, {{std::max(at.completion, best.completion)}, at.id}};
     level->roams = here + 1;
   };
   // Whether all below node i, in the place `at`, is taken.
   auto takes_all = [&](uint32_t i, Place* at, bool loops) {
-    return TakesAll(walker, nodes, *alphabets, i, at, loops,
+    return TakesAll(walker, nodes.data(), *alphabets, i, at, loops,
                     roams_above(i) != nullptr ? kWorthRoamingAgain : kWorthRoaming);
   };
   std::vector<Leap<Level, typename Walker::Id>>& leaps = walker.leaps();
   leaps.clear();
   uint32_t stop = kNoStop;  // that of the last leap
+  // Nodes [run_begin, run_end), one after another, are for `few`.
+  constexpr bool kFew = std::remove_cvref_t<Calls>::kFew;
+  [[maybe_unused]] uint32_t run_begin = 0, run_end = 0;
+  [[maybe_unused]] WalkMet met;
+  auto close_run = [&] {
+    if constexpr (kFew) {
+      if (run_begin < run_end) calls.few(run_begin, run_end, met);
+      run_begin = run_end;
+    }
+  };
+  [[maybe_unused]] auto extend_run = [&](uint32_t i, uint32_t next) {
+    if (i != run_end) {
+      close_run();
+      run_begin = i;
+    }
+    run_end = next;
+  };
+  auto whole = [&](uint32_t i, const WholeFrom<typename Walker::Id>& from) {
+    if constexpr (kFew) {
+      extend_run(i, nodes[i].end);
+      met.AddWhole(*alphabets, i, from.after);
+    } else {
+      calls.whole(i, from);
+    }
+  };
   // Begins to leap below node i, in the place `at`, where most characters lead back to it. False
   // where that is not so.
   [[maybe_unused]] auto leap = [&](Place& at, uint32_t i) {
@@ -187,6 +329,12 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
     stop = i + 1;
     return true;
   };
+  // WalkFew below node i, which is entered.
+  auto walk_few = [&](uint32_t i) {
+    const uint32_t next =
+        WalkFew(walker, nodes.data(), alphabets, i + 1, nodes[i].end, depth + 1, calls);
+    return walker.terms().overrun() ? end : next;
+  };
   // Goes on below node i, in the place `at`; the node to go on with.
   auto enter = [&](Place& at, uint32_t i) {
     walker.Need(&at);
@@ -201,8 +349,11 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
     }
     Level& level = level_at(i);
     Walker::Enter(&at, nodes[i].end, &level);
-    if (alphabets != nullptr && nodes[i].end - i >= kWorthNoting) roam(at, i, &level);
-    if (alphabets != nullptr && nodes[i].end - i >= kWorthJumping && Walker::ReadsFew(at)) {
+    if (alphabets == nullptr || nodes[i].end - i < kWorthNoting) {
+      return walk_few(i);
+    }
+    roam(at, i, &level);
+    if (nodes[i].end - i >= kWorthJumping && Walker::ReadsFew(at)) {
       if (const uint32_t* children = alphabets->children(i)) {
         Walker::LookUp(at, children, &level);
       }
@@ -304,6 +455,7 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
   // dead; or else to the leap's end, with `to` dead. The node to go on with.
   [[maybe_unused]] auto leap_on = [&](auto i, typename Walker::Id* to) -> uint32_t {
     Leap<Level, typename Walker::Id>& leap = leaps.back();
+    close_run();
     while (true) {
       const uint32_t next = std::min(leap.cursor.Next(i), leap.end);
       if (i < next) calls.stretch(i, next, leap.from);
@@ -352,8 +504,8 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
       }
       const TrieNode& node = nodes[i];
       if (from.roams != 0) {
-        if (auto* above = roams_above(i); above != nullptr && taken(i, above)) {
-          calls.whole(i, above->from);
+        if (auto* above = roams_below(from, i); above != nullptr && taken(i, above)) {
+          whole(i, above->from);
           i = node.end;
           continue;
         }
@@ -368,27 +520,34 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
     const TrieNode& node = nodes[i];
     Place& at = walker.Of(to);
     if (node.leaf) {
-      calls.visit(i, at);
+      if constexpr (kFew) {
+        extend_run(i, i + 1);
+        met.Add(node.depth, at.completion);
+      } else {
+        calls.visit(i, at);
+      }
       ++i;
       continue;
     }
     if (alphabets != nullptr && takes_all(i, &at, loops)) {
-      calls.whole(i, WholeFrom<typename Walker::Id>{{at.after}, at.id});
+      whole(i, WholeFrom<typename Walker::Id>{{at.after}, at.id});
       i = node.end;
       continue;
     }
+    close_run();
     calls.visit(i, at);
     i = at.text ? descend(i, to) : enter(at, i);
   }
+  close_run();
 }
 
 // What lies below node i of a trie, which leads to `state`, and, where `at_node`, at it, in an
 // unknown context: by states while these are simple, and by sets below where they are not. Calls as
 // WalkCalls has them.
-template <class Visit, class Whole, class Inside, class Stretch>
+template <class Visit, class Whole, class Inside, class Stretch, class Few>
 void WalkFromState(SetTable* sets, WalkScratch* scratch, std::span<const TrieNode> nodes,
                    const TrieAlphabets* alphabets, uint32_t i, TermId state, const Visit& visit,
-                   const Whole& whole, const Inside& inside, const Stretch& stretch,
+                   const Whole& whole, const Inside& inside, const Stretch& stretch, const Few& few,
                    bool at_node = true) {
   auto as_set = [&](uint32_t k, const StatePlace& at) {
     if (at.as_set == SetTable::Dead()) at.as_set = sets->InUnknownContext(at.id);
@@ -398,19 +557,19 @@ void WalkFromState(SetTable* sets, WalkScratch* scratch, std::span<const TrieNod
       set.roamed = true;
     }
     WalkTrie(by_sets, nodes, alphabets, k + 1, nodes[k].end, nodes[k].depth, at.as_set,
-             WalkCalls{visit, whole, inside, [](uint32_t, const SetPlace&) {}, stretch});
+             WalkCalls{visit, whole, inside, [](uint32_t, const SetPlace&) {}, stretch, few});
   };
   StateWalker walker(&sets->terms(), scratch);
   if (at_node) {
     StatePlace& at = walker.Of(state);
-    if (alphabets != nullptr && TakesAll(walker, nodes, *alphabets, i, &at, false)) {
+    if (alphabets != nullptr && TakesAll(walker, nodes.data(), *alphabets, i, &at, false)) {
       whole(i, WholeFrom<TermId>{{at.after}, at.id});
       return;
     }
     visit(i, at);
   }
   WalkTrie(walker, nodes, alphabets, i + 1, nodes[i].end, nodes[i].depth, state,
-           WalkCalls{visit, whole, inside, as_set, stretch});
+           WalkCalls{visit, whole, inside, as_set, stretch, few});
 }
 
 }  // namespace grammask::internal

@@ -246,6 +246,27 @@ SomeCharacters SomeThatStay(TermStore& terms, TermId at, uint64_t leads) {
   return some;
 }
 
+// The loop of a choice of which alternatives are loops that are counted, as in ([a-z]{0,40}[0-9])?:
+// after any text of one it needs what that does. `rest`: what follows all of them needs.
+WalkLoop CountedAlternative(TermStore& terms, const Term& choice, uint64_t rest) {
+  WalkLoop best;
+  best.looked = ~uint64_t{0};
+  const auto alternatives = choice.children();
+  for (TermId c : alternatives.first(std::min(alternatives.size(), kMostItems))) {
+    const Term& head = HeadOf(terms, c);
+    if (head.kind != TermKind::kRepeat || head.b == kUnbounded) continue;
+    Alphabet alphabet;
+    for (const ByteEdge& e : terms.Expand(head.children()[0]).bytes) {
+      if (e.to == TermStore::Empty()) AddAscii(e, &alphabet);
+    }
+    if (alphabet.AsciiSize() <= best.alphabet.AsciiSize()) continue;
+    best.alphabet = alphabet;
+    best.most = static_cast<uint64_t>(head.b);
+    best.completion = terms.term(c).min_length + rest;
+  }
+  return best;
+}
+
 // The loop of `state` where it has none, but for a count, as in [a-z]{0,40}.
 WalkLoop CountedLoop(TermStore& terms, TermId state) {
   const Term& t = terms.term(state);
@@ -266,6 +287,8 @@ WalkLoop CountedLoop(TermStore& terms, TermId state) {
     AddAscii(terms, loosened->state, &loop.alphabet);
     loop.most = static_cast<uint64_t>(loosened->bound) - rest;
     loop.loose = loosened->state;
+  } else if (head.kind == TermKind::kChoice) {
+    return CountedAlternative(terms, head, sequence ? terms.term(t.children()[1]).min_length : 0);
   }
   return loop;
 }

@@ -161,11 +161,12 @@ struct WalkLane {
   using Place = PlaceOf;
   using Level = LevelOf;
   using Id = decltype(Place::id);
-  static constexpr size_t kPlaces = 128;
+  static constexpr size_t kRows = 64;
   std::vector<Level> levels;
   std::vector<Roaming<Id>> roaming;  // by level
   std::vector<Leap<Level, Id>> leaps;
-  Place places[kPlaces];  // by id
+  Place places[kRows][2];    // by id
+  uint8_t last[kRows] = {};  // the one used last
 };
 using SetLane = WalkLane<SetPlace, SetLevel>;
 using StateLane = WalkLane<StatePlace, StateLevel>;
@@ -196,8 +197,14 @@ class WalkerOf {
 
  protected:
   WalkerOf(WalkScratch* scratch, Lane* lane) : scratch_(*scratch), lane_(*lane) {}
-  // Where a place is kept; it may hold another.
-  Place& SlotOf(Id id) { return lane_.places[id.value % Lane::kPlaces]; }
+  // Where a place is kept; it may hold another. Of two the one that was not used last is given up.
+  Place& SlotOf(Id id) {
+    const uint32_t row = id.value % Lane::kRows;
+    uint8_t& last = lane_.last[row];
+    Place* const places = lane_.places[row];
+    if (places[last].id != id) last ^= 1;
+    return places[last];
+  }
 
   WalkScratch& scratch_;
 

@@ -111,6 +111,32 @@ TEST(NearBounds, LeastBesideALoop) {
   });
 }
 
+// A loop of one class, and of at least so many rounds: what ends the string too early is refused.
+TEST(NearBounds, LeastRoundsOfOneLoop) {
+  CheckAll({
+      {R"({"pattern": "^[a-z0-9-]{8,}$"})", {"abcdefghij-a", "a-b-c-d-e-f", "12345678"}},
+      {R"({"pattern": "^[a-z-]+$", "minLength": 12, "maxLength": 200})",
+       {"abcdefghijabcdefghij", "abc-abcdefghi"}},
+      {R"({"pattern": "^[^:]{20,}$"})", {"abcdefghijabcdefghij-Ã©\u0061"}},
+      {R"({"pattern": "^[0-9]{3}[a-z./-]{5,}$"})", {"123abc-abcdefghi", "000---------"}},
+      {R"({"pattern": "^[a-z-]{2,}:?$"})", {"abc:", "a-"}},
+  });
+}
+
+// Loops that are counted, in one alternative of several.
+TEST(NearBounds, ALoopOrNothing) {
+  CheckAll({
+      {R"({"pattern": "^([a-z./-]|[a-z-][a-z./-]*[a-z-])$", "minLength": 0, "maxLength": 20})",
+       {"a", "/", "abc/abc", "abcdefghijabcdefghij", "a./././././././-a"}},
+      {R"({"pattern": "^[a-z]([a-z-]{0,15}[0-9])?(:[a-z0-9-]{1,9})?$"})",
+       {"a", "abcdefghij-abcd1", "ab1:abcdefghi", "a---1:1-"}},
+      {R"({"pattern": "^(|[a-z]{5,12}|[0-9-]{0,30}:)(sg-abcd)?$"})",
+       {"abcdefghij", "12-12-123-:", "", "0-:sg-abcd", "abcdefghijsg-abcd"}},
+      {R"({"pattern": "^([^:]{0,9}[0-9])?$"})", {"aÃ©Ã©-b1", "\u00611", "0"}},
+      {R"({"format": "email", "maxLength": 90})", {"a-b.c@abcdefghij-12.aa"}},
+  });
+}
+
 // By rounds of ten characters not every number can be reached.
 TEST(NearBounds, LeastBesideLongRounds) {
   CheckAll({
