@@ -17,27 +17,45 @@ namespace {
 constexpr size_t kMaxKeyRuns = 64;  // over which the key would not be short
 constexpr size_t kKeyOverhead = 64;
 constexpr size_t kListOverhead = 32;
+constexpr size_t kWordsAToken = 4;  // of a bitmap, added in the time in which two tokens are
 
 }  // namespace
 
-// Of many tokens the others are taken out of all.
-std::vector<uint32_t> BitmapStore::BitsOfRuns(std::span<const TokenRun> runs) {
-  size_t count = 0;
-  for (const TokenRun& run : runs) count += run.last - run.first;
-  if (2 * count <= tokens_.size()) {
-    std::vector<uint32_t> bits(words_);
-    for (const TokenRun& run : runs) {
-      for (uint32_t t = run.first; t < run.last; ++t) SetBit(bits.data(), tokens_[t]);
+// Begins with all tokens or none, whichever is closer. Where a block is closer to the other, that
+// is what it begins with. Then what tokens are missing are added or taken out one by one.
+std::vector<uint32_t> BitmapStore::BitsOfRuns(std::span<const TokenRun> runs) const {
+  size_t total = 0;
+  for (const TokenRun& run : runs) total += run.last - run.first;
+  const bool most = 2 * total > tokens_.size();
+  std::vector<uint32_t> bits(words_);
+  if (most) std::ranges::copy(all_, bits.begin());
+  const size_t size = blocks_.empty() ? tokens_.size() : blocks_.block_size();
+  for (size_t from = 0, next = 0; from < tokens_.size(); from += size) {
+    const size_t to = std::min(from + size, tokens_.size());
+    while (next < runs.size() && runs[next].last <= from) ++next;
+    size_t end = next, count = 0;  // of runs that have tokens of the block
+    for (; end < runs.size() && runs[end].first < to; ++end) {
+      count += std::min<size_t>(runs[end].last, to) - std::max<size_t>(runs[end].first, from);
     }
-    return bits;
+    bool begun = most;  // with all of the block
+    const size_t one_by_one = most ? to - from - count : count;
+    if (!blocks_.empty() && 2 * one_by_one > to - from + words_ / kWordsAToken) {
+      const std::span<const uint32_t> block = blocks_.block(from / size);
+      for (size_t w = 0; w < words_; ++w) bits[w] ^= block[w];
+      begun = !most;
+    }
+    size_t i = from;
+    for (const TokenRun& run : runs.subspan(next, end - next)) {
+      const size_t first = std::max<size_t>(run.first, from), last = std::min<size_t>(run.last, to);
+      if (begun) {
+        for (; i < first; ++i) ClearBit(bits.data(), tokens_[i]);
+      } else {
+        for (i = first; i < last; ++i) SetBit(bits.data(), tokens_[i]);
+      }
+      i = last;
+    }
+    for (; begun && i < to; ++i) ClearBit(bits.data(), tokens_[i]);
   }
-  std::vector<uint32_t> bits(all_.begin(), all_.end());
-  size_t next = 0;
-  for (const TokenRun& run : runs) {
-    for (; next < run.first; ++next) ClearBit(bits.data(), tokens_[next]);
-    next = run.last;
-  }
-  for (; next < tokens_.size(); ++next) ClearBit(bits.data(), tokens_[next]);
   return bits;
 }
 

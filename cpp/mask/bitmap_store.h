@@ -17,6 +17,7 @@
 #include "base/ids.h"
 #include "base/mix.h"
 #include "base/sharded_map.h"
+#include "vocab/token_blocks.h"
 
 namespace grammask::internal {
 
@@ -63,9 +64,11 @@ inline bool TestBit(const uint32_t* bitmap, TokenId t) {
 // the store and never change.
 class BitmapStore {
  public:
-  // `tokens`: the vocabulary's, in trie order; `all`: the same as a bitmap. Alive as long as this.
-  BitmapStore(std::span<const TokenId> tokens, std::span<const uint32_t> all)
-      : words_(all.size()), tokens_(tokens), all_(all) {}
+  // `tokens`: the vocabulary's, in trie order; `all`: the same as a bitmap; `blocks`: likewise.
+  // Alive as long as this.
+  BitmapStore(std::span<const TokenId> tokens, std::span<const uint32_t> all,
+              const TokenBlocks& blocks)
+      : words_(all.size()), tokens_(tokens), all_(all), blocks_(blocks) {}
 
   // The bitmap of the tokens of some runs, ascending. The same runs give the same bitmap.
   const uint32_t* OfRuns(std::span<const TokenRun> runs);
@@ -81,12 +84,13 @@ class BitmapStore {
   size_t memory_bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:
-  std::vector<uint32_t> BitsOfRuns(std::span<const TokenRun> runs);
+  std::vector<uint32_t> BitsOfRuns(std::span<const TokenRun> runs) const;
   const uint32_t* InternLocked(const std::vector<uint32_t>& bitmap);
 
   const size_t words_;
   const std::span<const TokenId> tokens_;
   const std::span<const uint32_t> all_;
+  const TokenBlocks& blocks_;
   std::mutex mutex_;
   BumpArena memory_;
   absl::flat_hash_map<uint64_t, absl::InlinedVector<const uint32_t*, 1>> by_hash_;

@@ -51,7 +51,7 @@ MaskCache::MaskCache(std::shared_ptr<const Vocab> vocab, SetTable* sets,
       sets_(*sets),
       terms_(sets->terms()),
       words_((static_cast<size_t>(vocab_->size()) + 31) / 32),
-      bitmaps_(vocab_->trie_tokens(), vocab_->text_bits()),
+      bitmaps_(vocab_->trie_tokens(), vocab_->text_bits(), vocab_->token_blocks()),
       slice_store_(std::move(slices)) {
   // To make a draft takes as long as many a mask: none waits for the first one.
   drafts_.slots[0] = new Draft;

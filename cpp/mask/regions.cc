@@ -29,7 +29,7 @@ namespace grammask::internal {
 namespace {
 
 constexpr size_t kMostRegionStates = 128;
-constexpr size_t kMostMade = 640;      // states that are made on the way
+constexpr size_t kMostMade = 256;      // states that are made on the way
 constexpr size_t kMostWasted = 1024;   // that are made for one mask where there is no region
 constexpr size_t kMostEdges = 24000;   // that are looked at
 constexpr size_t kMostRegions = 4096;  // kept

@@ -415,6 +415,21 @@ void StateWalker::LookAtLeads(StatePlace* at, uint64_t leads) {
   }
 }
 
+namespace {
+
+// AddOnlyLeads for a state. Of a set of one item it tells the same, and the sets inside of
+// characters, of which each has a table, are not made.
+void AddOnlyLeadsOf(TermStore& terms, TermId state, Alphabet* stays) {
+  const Expansion& e = terms.Expand(state);
+  auto step = [&](uint8_t byte) {
+    const ByteEdge* edge = FindEdge(e.bytes, byte);
+    return edge == nullptr ? TermStore::Nothing() : edge->to;
+  };
+  AddOnlyLeads(terms, state, step, stays);
+}
+
+}  // namespace
+
 void SetWalker::FindStays(SetPlace* at, bool leads) {
   const SetId id = at->id;
   const SetBody& body = sets_.Body(id);
@@ -423,9 +438,10 @@ void SetWalker::FindStays(SetPlace* at, bool leads) {
     return;
   }
   auto step = [&](uint8_t byte) { return sets_.Step(id, byte); };
+  const bool alone = body.items.size() == 1;
   if (!at->asked) {
     at->asked = true;
-    if (body.items.size() == 1) {
+    if (alone) {
       at->stays.low = at->loop.alphabet.low;
       at->stays.high = at->loop.alphabet.high;
     } else {
@@ -440,24 +456,21 @@ void SetWalker::FindStays(SetPlace* at, bool leads) {
   if (!leads || at->asked_leads) return;
   at->asked_leads = true;
   if (at->stays.empty()) return;
-  AddOnlyLeads(sets_, id, step, &at->stays);
+  if (alone) {
+    AddOnlyLeadsOf(sets_.terms(), body.items[0].term, &at->stays);
+  } else {
+    AddOnlyLeads(sets_, id, step, &at->stays);
+  }
 }
 
 void StateWalker::FindStays(StatePlace* at, bool leads) {
-  const TermId id = at->id;
-  const Expansion& e = terms_.Expand(id);
   if (!at->asked) {
     at->asked = true;
-    AddAscii(terms_, id, &at->stays);
+    AddAscii(terms_, at->id, &at->stays);
   }
   if (!leads || at->asked_leads) return;
   at->asked_leads = true;
-  if (at->stays.empty()) return;
-  auto step = [&](uint8_t byte) {
-    const ByteEdge* edge = FindEdge(e.bytes, byte);
-    return edge == nullptr ? TermStore::Nothing() : edge->to;
-  };
-  AddOnlyLeads(terms_, id, step, &at->stays);
+  if (!at->stays.empty()) AddOnlyLeadsOf(terms_, at->id, &at->stays);
 }
 
 void SetWalker::FindSome(SetPlace* at) {

@@ -182,6 +182,7 @@ void Vocab::Attach(std::span<const std::byte> image, std::shared_ptr<const void>
     root_children_[nodes()[child].byte] = child;
   }
   alphabets_ = TrieAlphabets(nodes());
+  token_blocks_ = TokenBlocks(trie_tokens(), text_bits_.size());
 }
 
 std::vector<std::string> Vocab::decoded() const {
@@ -238,6 +239,7 @@ std::optional<TokenId> Vocab::FindTextToken(std::string_view bytes) const {
 
 size_t Vocab::memory_bytes() const {
   return sizeof(Vocab) + image_.size() + text_bits_.capacity() * 4 + alphabets_.memory_bytes() +
+         token_blocks_.memory_bytes() +
          (stop_token_ids_.capacity() + special_token_ids_.capacity()) * sizeof(TokenId);
 }
 

@@ -20,6 +20,7 @@
 #include "base/status.h"
 #include "grammask/vocab_type.h"
 #include "vocab/trie.h"
+#include "vocab/token_blocks.h"
 #include "vocab/trie_alphabets.h"
 #include "vocab/vocab_image.h"
 
@@ -82,6 +83,8 @@ class Vocab {
   size_t node_count() const { return tables_.nodes.size() - 1; }
   // Ids in trie order; several ids may share a node when their bytes are equal.
   std::span<const TokenId> trie_tokens() const { return tables_.trie_tokens; }
+  // The same cut into blocks, as bitmaps.
+  const TokenBlocks& token_blocks() const { return token_blocks_; }
   // The root's child for a first byte, or 0 where no token starts with it.
   uint32_t root_child(uint8_t byte) const { return root_children_[byte]; }
   // What occurs below each node of the trie.
@@ -112,6 +115,7 @@ class Vocab {
   std::vector<TokenId> stop_token_ids_, special_token_ids_;
   uint32_t root_children_[256] = {};
   TrieAlphabets alphabets_;
+  TokenBlocks token_blocks_;
   mutable std::atomic<uint64_t> fingerprint_ = 0;  // 0: not computed yet
   mutable std::once_flag beside_once_;
   mutable std::shared_ptr<void> beside_;
