@@ -255,7 +255,8 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
   };
   // Notes at the level of node i, in the place `at`, what all below may roam.
   auto roam = [&](Place& at, uint32_t i, Level* level) {
-    const bool region = at.region.size > at.loop.size;
+    const bool region = at.region.size > at.loop.size ||
+                        (at.region.size == at.loop.size && at.region.most > at.loop.most);
     const WalkLoop& best = region ? at.region : at.loop;
     if (const auto* above = roams_above(i); above != nullptr && above->loop.size > best.size) {
       level->roams = levels[nodes[i].depth - depth - 1].roams;

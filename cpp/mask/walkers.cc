@@ -33,6 +33,7 @@ namespace {
 
 constexpr size_t kMostItems = 32;   // of a set that are asked for their loops
 constexpr size_t kMostRoaming = 4;  // of a set that are asked for their regions
+constexpr int64_t kLongCount = 8;   // rounds of an alternative that are worth a look
 constexpr size_t kMostRanges = 3;   // of a state that is walked as it is
 
 // Whether each text of bytes out of the ranges leads from `from` to `to`.
@@ -254,7 +255,7 @@ WalkLoop CountedAlternative(TermStore& terms, const Term& choice, uint64_t rest)
   const auto alternatives = choice.children();
   for (TermId c : alternatives.first(std::min(alternatives.size(), kMostItems))) {
     const Term& head = HeadOf(terms, c);
-    if (head.kind != TermKind::kRepeat || head.b == kUnbounded) continue;
+    if (head.kind != TermKind::kRepeat || head.b == kUnbounded || head.b < kLongCount) continue;
     Alphabet alphabet;
     for (const ByteEdge& e : terms.Expand(head.children()[0]).bytes) {
       if (e.to == TermStore::Empty()) AddAscii(e, &alphabet);
