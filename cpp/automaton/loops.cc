@@ -326,15 +326,21 @@ std::optional<TermStore::Exclusion> TermStore::FindExclusion(TermId id) {
   const Term& rest = terms_[t->children()[1].value];
   found.ends = rest.kind == TermKind::kBytes;
   if (!BeginsWithQuote(t->children()[1])) return std::nullopt;
+  auto is_class = [](const Term& t) {
+    return t.kind == TermKind::kByteClass || (t.kind == TermKind::kChoice && t.regular);
+  };
   for (TermId c : head->children()) {
-    const Term& part = terms_[c.value];
-    if (part.kind == TermKind::kRepeat && part.a == 0 && part.b == kUnbounded) {
-      if (found.loop != TermId()) return std::nullopt;
-      found.loop = c;
-      found.x = part.children()[0];
-    } else if (part.kind != TermKind::kNot) {
+    const Term* part = &terms_[c.value];
+    if (part->kind == TermKind::kNot) continue;
+    if (part->kind == TermKind::kSequence && is_class(terms_[part->children()[0].value])) {
+      part = &terms_[part->children()[1].value];
+    }
+    if (part->kind != TermKind::kRepeat || part->a > 1 || part->b != kUnbounded) {
       return std::nullopt;
     }
+    if (found.loop != TermId()) return std::nullopt;
+    found.loop = c;
+    found.x = part->children()[0];
   }
   if (found.loop == TermId()) return std::nullopt;
   std::lock_guard lock(mutex_);

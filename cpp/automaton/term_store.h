@@ -318,8 +318,9 @@ class TermStore {
   // any follows that has a bound: of `[a-z] X{0,9} R` that is `X{1,10} R`. Takes the lock.
   std::optional<TermId> WithAnyFirst(TermId id);
 
-  // A state of one kind whose beginning excludes texts: `before`, then any number of x (`loop`)
-  // that are none of `texts`, decoded, in any JSON spelling, then a quote, and what may follow.
+  // A state of one kind whose beginning excludes texts: `before`, then any number of x, maybe after
+  // some texts of their own (`loop`), that are none of `texts`, decoded, in any JSON spelling, then
+  // a quote, and what may follow.
   struct Exclusion {
     TermId wider;  // without the exclusion
     TermId x, loop;

@@ -888,7 +888,7 @@ TEST(Mask, StringsButForSomeTexts) {
                                "\xF0\x9F\x98\x80",
                                "baaab"};
   std::mt19937 random(23);
-  for (int round = 0; round < 120; ++round) {
+  for (int round = 0; round < 240; ++round) {
     MaskWorld w(vocab);
     GrammarBuilder b;
     const RuleId key = b.AddRule("key"), root = b.AddRule("root");
@@ -899,7 +899,12 @@ TEST(Mask, StringsButForSomeTexts) {
         CodePointSet::All(), CodePointSet::All(), {{'a', 'z'}}, {{'a', 'b'}}};
     const NodeId x = round % 7 == 0 ? b.Class(CodePointSet{{'a', 'b'}, {'"', '"'}})
                                     : b.JsonClass(sets[random() % 4]);
-    const NodeId loop = b.Star(x);
+    // In every other round something comes before the loop.
+    const NodeId first = b.JsonClass(sets[random() % 4]);
+    const NodeId texts_before[] = {x, first, b.Choice({b.JsonText("ab"), b.JsonText("b\n"), first})};
+    const NodeId loop = round % 2 == 0
+                            ? b.Star(x)
+                            : b.Sequence({texts_before[random() % 3], b.Star(x)});
     std::vector<NodeId> parts = {loop};
     for (size_t n = 1 + random() % 2; n > 0; --n) {
       std::vector<NodeId> excluded;
