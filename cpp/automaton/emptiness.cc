@@ -568,6 +568,7 @@ TermId TermStore::Checked(TermId id, uint64_t least) {
   // A question that comes up within another shares its budget.
   if (!building_ && searches_ == 0) search_left_ = overrun() ? 0 : SearchBudget();
   ++searches_;
+  text_searches_.fetch_add(1, std::memory_order_relaxed);
   std::optional<TermId> checked = CheckedWithoutBounds(id);
   if (!checked.has_value()) checked = EmptinessSearch(*this).Run(id) ? id : Nothing();
   --searches_;

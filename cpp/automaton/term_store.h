@@ -393,6 +393,8 @@ class TermStore {
   const TokenSet& token_set(uint32_t index) const { return *token_sets_[index]; }
   const Multiple& multiple(int64_t index) const { return multiples_[static_cast<size_t>(index)]; }
   size_t size() const { return terms_.size(); }
+  // How often it was searched for a text of a term, to know whether there is any.
+  uint64_t text_searches() const { return text_searches_.load(std::memory_order_relaxed); }
   size_t memory_bytes() const;
   int64_t small_count() const { return small_count_; }
   const Limits& limits() const { return limits_; }
@@ -621,6 +623,7 @@ class TermStore {
   uint64_t steps_ = 0, most_steps_ = 0;  // terms asked for, and their parts
   std::thread::id overrun_thread_;       // written before overrun_
   int searches_ = 0;                     // under way, one within another
+  std::atomic<uint64_t> text_searches_ = 0;
 };
 
 }  // namespace grammask::internal

@@ -29,7 +29,9 @@ namespace grammask::internal {
 namespace {
 
 constexpr size_t kMostRegionStates = 128;
-constexpr size_t kMostMade = 256;      // states that are made on the way
+constexpr size_t kMostMade = 640;      // states that are made on the way
+constexpr uint64_t kMostTextSearches = 12;  // to know whether states have any texts
+constexpr uint64_t kTextSearch = 64;        // states made in the time of one
 constexpr size_t kMostWasted = 1024;   // that are made for one mask where there is no region
 constexpr size_t kMostEdges = 24000;   // that are looked at
 constexpr size_t kMostRegions = 4096;  // kept
@@ -103,8 +105,11 @@ Regions::Region* Regions::Find(TermStore& terms, TermId start) {
   Region& region = regions_.emplace_back();
   by_state_.emplace(start.value, &region);
   const size_t before = terms.size();
+  const uint64_t searches_before = terms.text_searches();
   Search(terms, start, &region);
-  if (region.states.empty()) wasted_ += terms.size() - before;
+  if (region.states.empty()) {
+    wasted_ += terms.size() - before + (terms.text_searches() - searches_before) * kTextSearch;
+  }
   return &region;
 }
 
@@ -113,6 +118,7 @@ void Regions::Search(TermStore& terms, TermId start, Region* region) {
   const Alphabet readable = Readable(terms, start);
   Alphabet alphabet = readable;
   const size_t before = terms.size();
+  const uint64_t searches_before = terms.text_searches();
   size_t edges = 0;
   std::vector<TermId> states = {start};
   absl::flat_hash_set<uint32_t> taken = {start.value};  // the same
@@ -127,6 +133,7 @@ void Regions::Search(TermStore& terms, TermId start, Region* region) {
   for (size_t i = 0; i < states.size(); ++i) {
     targets.clear();
     if (terms.size() > before + kMostMade) return;
+    if (terms.text_searches() > searches_before + kMostTextSearches) return;
     TermId last;  // neighbours often lead to the same, and so does a byte in many states
     bool is_taken = false;
     for (const ByteEdge& e : terms.Expand(states[i]).bytes) {
