@@ -29,16 +29,16 @@ namespace grammask::internal {
 namespace {
 
 constexpr size_t kMostRegionStates = 128;
-constexpr size_t kMostMade = 640;      // states that are made on the way
+constexpr size_t kMostMade = 640;           // states that are made on the way
 constexpr uint64_t kMostTextSearches = 12;  // to know whether states have any texts
 constexpr uint64_t kTextSearch = 64;        // states made in the time of one
-constexpr size_t kMostWasted = 1024;   // that are made for one mask where there is no region
-constexpr size_t kMostEdges = 24000;   // that are looked at
-constexpr size_t kMostRegions = 4096;  // kept
-constexpr int kFewest = 8;             // characters in an alphabet that is worth it
-constexpr int64_t kLeastBound = 8;     // bytes; lower bounds stay
-constexpr int64_t kMostMore = 4096;    // rounds that a lower bound wants
-constexpr uint64_t kCutOff = 3;        // bytes that the last character of a token may want
+constexpr size_t kMostWasted = 1024;        // that are made for one mask where there is no region
+constexpr size_t kMostEdges = 24000;        // that are looked at
+constexpr size_t kMostRegions = 4096;       // kept
+constexpr int kFewest = 8;                  // characters in an alphabet that is worth it
+constexpr int64_t kLeastBound = 8;          // bytes; lower bounds stay
+constexpr int64_t kMostMore = 4096;         // rounds that a lower bound wants
+constexpr uint64_t kCutOff = 3;             // bytes that the last character of a token may want
 
 Alphabet AsciiOf(const ByteEdge& e) {
   Alphabet a;

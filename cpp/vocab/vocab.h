@@ -19,8 +19,8 @@
 #include "base/ids.h"
 #include "base/status.h"
 #include "grammask/vocab_type.h"
-#include "vocab/trie.h"
 #include "vocab/token_blocks.h"
+#include "vocab/trie.h"
 #include "vocab/trie_alphabets.h"
 #include "vocab/vocab_image.h"
 

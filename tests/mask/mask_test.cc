@@ -901,10 +901,10 @@ TEST(Mask, StringsButForSomeTexts) {
                                     : b.JsonClass(sets[random() % 4]);
     // In every other round something comes before the loop.
     const NodeId first = b.JsonClass(sets[random() % 4]);
-    const NodeId texts_before[] = {x, first, b.Choice({b.JsonText("ab"), b.JsonText("b\n"), first})};
-    const NodeId loop = round % 2 == 0
-                            ? b.Star(x)
-                            : b.Sequence({texts_before[random() % 3], b.Star(x)});
+    const NodeId texts_before[] = {x, first,
+                                   b.Choice({b.JsonText("ab"), b.JsonText("b\n"), first})};
+    const NodeId loop =
+        round % 2 == 0 ? b.Star(x) : b.Sequence({texts_before[random() % 3], b.Star(x)});
     std::vector<NodeId> parts = {loop};
     for (size_t n = 1 + random() % 2; n > 0; --n) {
       std::vector<NodeId> excluded;
