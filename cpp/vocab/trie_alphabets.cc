@@ -290,8 +290,7 @@ TrieAlphabets::TrieAlphabets(std::span<const TrieNode> nodes) {
   }
   Numbers numbers(size, &alphabets_);
   const uint16_t leaves[2] = {numbers.Of({.other = true}), numbers.Of({})};
-  id_.resize(size + 1);
-  deepest_.resize(size + 1);
+  below_.resize(size + 1);
   std::vector<Siblings> met(longest + 1);
   // Nodes with children wait here for their numbers. Whether a node has any cannot be guessed, so
   // leaves are treated alike, as nodes with nothing below.
@@ -302,7 +301,7 @@ TrieAlphabets::TrieAlphabets(std::span<const TrieNode> nodes) {
   size_t count = 0;
   auto number_waiting = [&] {
     numbers.Of(waiting, count, &found);
-    for (size_t k = 0; k < count; ++k) id_[waiting_nodes[k]] = found[k];
+    for (size_t k = 0; k < count; ++k) below_[waiting_nodes[k]].alphabet = found[k];
     count = 0;
   };
   for (auto i = static_cast<uint32_t>(size); i-- > 0;) {
@@ -316,7 +315,7 @@ TrieAlphabets::TrieAlphabets(std::span<const TrieNode> nodes) {
     const uint32_t deepest = std::max<uint32_t>(node.depth, children.deepest);
     const uint32_t flags = children.flags;
     children = {};
-    id_[i] = leaves[between ? 1 : 0];
+    below_[i].alphabet = leaves[between ? 1 : 0];
     waiting[count] = {low, high, leads, !between || (flags & kNoUtf8) != 0};
     waiting_nodes[count] = i;
     count += std::min<uint32_t>(child_count, 1);
@@ -328,7 +327,7 @@ TrieAlphabets::TrieAlphabets(std::span<const TrieNode> nodes) {
         children_[children_.size() - 256 + nodes[c].byte] = c;
       }
     }
-    deepest_[i] = static_cast<uint16_t>(deepest);
+    below_[i].deepest = static_cast<uint16_t>(deepest);
     own.deepest = std::max(own.deepest, deepest);
     own.flags |= flags | place;
     ++own.count;
@@ -339,8 +338,8 @@ TrieAlphabets::TrieAlphabets(std::span<const TrieNode> nodes) {
     own.leads |= leads | (word == 3 ? bit : 0);
   }
   number_waiting();
-  deeper_.resize(deepest_[0]);
-  for (size_t i = 1; i < size; ++i) ++deeper_[deepest_[i] - 1u];
+  deeper_.resize(below_[0].deepest);
+  for (size_t i = 1; i < size; ++i) ++deeper_[below_[i].deepest - 1u];
   for (size_t k = deeper_.size(); k-- > 1;) deeper_[k - 1] += deeper_[k];
 }
 

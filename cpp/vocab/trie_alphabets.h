@@ -48,11 +48,13 @@ class TrieAlphabets {
   // `nodes` as in Vocab::nodes(), the sentinel included. Time: linear.
   explicit TrieAlphabets(std::span<const TrieNode> nodes);
 
-  size_t node_count() const { return id_.empty() ? 0 : id_.size() - 1; }  // without the sentinel
+  size_t node_count() const {
+    return below_.empty() ? 0 : below_.size() - 1;
+  }  // without the sentinel
   // Of the bytes below `node`, its own not among them.
-  const Alphabet& below(uint32_t node) const { return alphabets_[id_[node]]; }
+  const Alphabet& below(uint32_t node) const { return alphabets_[below_[node].alphabet]; }
   // The greatest length of a text below `node`, counted from the root.
-  uint32_t deepest(uint32_t node) const { return deepest_[node]; }
+  uint32_t deepest(uint32_t node) const { return below_[node].deepest; }
   // How many nodes there are below or at which a text is longer than so many bytes.
   uint32_t count_deeper(uint64_t bytes) const {
     return bytes < deeper_.size() ? deeper_[bytes] : 0;
@@ -91,10 +93,7 @@ class TrieAlphabets {
   // Whether the text of a node is UTF-8, and does not end inside a character.
   bool is_whole(uint32_t node) const { return (whole_[node / 64] >> (node % 64) & 1) != 0; }
   // Has the processor fetch what is known of a node.
-  void Prefetch(uint32_t node) const {
-    __builtin_prefetch(&id_[node]);
-    __builtin_prefetch(&deepest_[node]);
-  }
+  void Prefetch(uint32_t node) const { __builtin_prefetch(&below_[node]); }
   // The children of a node that has many, by their bytes (0: none); null for others.
   const uint32_t* children(uint32_t node) const {
     const auto it = wide_.find(node);
@@ -103,11 +102,10 @@ class TrieAlphabets {
   static constexpr uint32_t kManyChildren = 24;
   size_t memory_bytes() const {
     return alphabets_.capacity() * sizeof(Alphabet) +
-           (id_.capacity() + deepest_.capacity() + lengths_.capacity() + characters_.capacity() +
-            node_characters_.capacity()) *
-               2 +
-           (blocks_.capacity() + deeper_.capacity() + children_.capacity() + adding_.capacity() +
-            first_adding_.capacity() + first_leads_.capacity() + cut_off_.capacity()) *
+           (lengths_.capacity() + characters_.capacity() + node_characters_.capacity()) * 2 +
+           (below_.capacity() + blocks_.capacity() + deeper_.capacity() + children_.capacity() +
+            adding_.capacity() + first_adding_.capacity() + first_leads_.capacity() +
+            cut_off_.capacity()) *
                4 +
            whole_.capacity() * 8 + wide_.capacity() * 12;
   }
@@ -120,8 +118,12 @@ class TrieAlphabets {
   void ForEachLeaving(const Alphabet& all, uint64_t some_leads, const F& f) const;
 
   std::vector<Alphabet> alphabets_;
-  std::vector<uint16_t> id_;       // by node, an index of alphabets_
-  std::vector<uint16_t> deepest_;  // by node
+  // By node; both are asked for at once, at nodes that lie all over.
+  struct Below {
+    uint16_t alphabet = 0;  // an index of alphabets_
+    uint16_t deepest = 0;
+  };
+  std::vector<Below> below_;
   std::vector<uint32_t> deeper_;   // by length
   std::vector<uint16_t> lengths_;  // by token
   std::vector<uint16_t> characters_;
