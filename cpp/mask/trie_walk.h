@@ -168,7 +168,7 @@ uint32_t WalkFew(Walker walker, const TrieNode* nodes, const TrieAlphabets* alph
     const bool loops = to == from.id;
     // Mostly a place that has no loop and leads on to the next one.
     const bool may_take = loops || (at.looked ? at.loop.most != 0 : node.end - i >= kWorthALook) ||
-                          (at.roamed && at.region.most != 0);
+                          (at.roamed ? at.region.most != 0 : node.end - i >= kWorthRoaming);
     if (may_take && alphabets != nullptr && TakesAll(walker, nodes, *alphabets, i, &at, loops)) {
       if constexpr (kFew) {
         met.AddWhole(*alphabets, i, at.after);
@@ -216,7 +216,7 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
   constexpr bool kLeaps = std::remove_cvref_t<Calls>::kStretches;
   constexpr uint32_t kNoStop = UINT32_MAX;
   constexpr uint32_t kWorthJumping = 64;                  // nodes below one
-  constexpr uint32_t kWorthNoting = 32;                   // likewise
+  constexpr uint32_t kWorthNoting = 64;                   // likewise
   constexpr uint32_t kWorthRoamingAgain = 256;            // likewise
   [[maybe_unused]] constexpr uint32_t kWorthSome = 2048;  // likewise
   static constexpr uint32_t kNoChildren[256] = {};
