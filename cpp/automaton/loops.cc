@@ -326,8 +326,8 @@ std::optional<TermStore::Exclusion> TermStore::FindExclusion(TermId id) {
   const Term& rest = terms_[t->children()[1].value];
   found.ends = rest.kind == TermKind::kBytes;
   if (!BeginsWithQuote(t->children()[1])) return std::nullopt;
-  auto is_class = [](const Term& t) {
-    return t.kind == TermKind::kByteClass || (t.kind == TermKind::kChoice && t.regular);
+  auto is_class = [](const Term& first) {
+    return first.kind == TermKind::kByteClass || (first.kind == TermKind::kChoice && first.regular);
   };
   for (TermId c : head->children()) {
     const Term* part = &terms_[c.value];

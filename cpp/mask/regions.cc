@@ -29,16 +29,18 @@ namespace grammask::internal {
 namespace {
 
 constexpr size_t kMostRegionStates = 128;
-constexpr size_t kMostMade = 640;           // states that are made on the way
-constexpr uint64_t kMostTextSearches = 12;  // to know whether states have any texts
-constexpr uint64_t kTextSearch = 64;        // states made in the time of one
-constexpr size_t kMostWasted = 1024;        // that are made for one mask where there is no region
-constexpr size_t kMostEdges = 24000;        // that are looked at
-constexpr size_t kMostRegions = 4096;       // kept
-constexpr int kFewest = 8;                  // characters in an alphabet that is worth it
-constexpr int64_t kLeastBound = 8;          // bytes; lower bounds stay
-constexpr int64_t kMostMore = 4096;         // rounds that a lower bound wants
-constexpr uint64_t kCutOff = 3;             // bytes that the last character of a token may want
+constexpr uint64_t kMostMade = 640;     // states that are made on the way
+constexpr uint64_t kMostWasted = 1024;  // that are made for one mask where there is no region
+constexpr uint64_t kTextSearch = 64;    // states made in the time of a search for a text
+constexpr size_t kMostEdges = 24000;    // that are looked at
+constexpr size_t kMostRegions = 4096;   // kept
+constexpr int kFewest = 8;              // characters in an alphabet that is worth it
+constexpr int64_t kLeastBound = 8;      // bytes; lower bounds stay
+constexpr int64_t kMostMore = 4096;     // rounds that a lower bound wants
+constexpr uint64_t kCutOff = 3;         // bytes that the last character of a token may want
+
+// The states that were made so far, and searches for whether one has any text, as so many more.
+uint64_t Made(const TermStore& terms) { return terms.size() + kTextSearch * terms.text_searches(); }
 
 Alphabet AsciiOf(const ByteEdge& e) {
   Alphabet a;
@@ -104,12 +106,9 @@ Regions::Region* Regions::Find(TermStore& terms, TermId start) {
   if (wasted_ > kMostWasted) return &none_;
   Region& region = regions_.emplace_back();
   by_state_.emplace(start.value, &region);
-  const size_t before = terms.size();
-  const uint64_t searches_before = terms.text_searches();
+  const uint64_t before = Made(terms);
   Search(terms, start, &region);
-  if (region.states.empty()) {
-    wasted_ += terms.size() - before + (terms.text_searches() - searches_before) * kTextSearch;
-  }
+  if (region.states.empty()) wasted_ += Made(terms) - before;
   return &region;
 }
 
@@ -117,8 +116,7 @@ Regions::Region* Regions::Find(TermStore& terms, TermId start) {
 void Regions::Search(TermStore& terms, TermId start, Region* region) {
   const Alphabet readable = Readable(terms, start);
   Alphabet alphabet = readable;
-  const size_t before = terms.size();
-  const uint64_t searches_before = terms.text_searches();
+  const uint64_t before = Made(terms);
   size_t edges = 0;
   std::vector<TermId> states = {start};
   absl::flat_hash_set<uint32_t> taken = {start.value};  // the same
@@ -132,8 +130,7 @@ void Regions::Search(TermStore& terms, TermId start, Region* region) {
   absl::InlinedVector<Target, 16> targets;
   for (size_t i = 0; i < states.size(); ++i) {
     targets.clear();
-    if (terms.size() > before + kMostMade) return;
-    if (terms.text_searches() > searches_before + kMostTextSearches) return;
+    if (Made(terms) > before + kMostMade) return;
     TermId last;  // neighbours often lead to the same, and so does a byte in many states
     bool is_taken = false;
     for (const ByteEdge& e : terms.Expand(states[i]).bytes) {

@@ -216,7 +216,6 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
   constexpr bool kLeaps = std::remove_cvref_t<Calls>::kStretches;
   constexpr uint32_t kNoStop = UINT32_MAX;
   constexpr uint32_t kWorthJumping = 64;                  // nodes below one
-  constexpr uint32_t kWorthNoting = 64;                   // likewise
   constexpr uint32_t kWorthRoamingAgain = 256;            // likewise
   [[maybe_unused]] constexpr uint32_t kWorthSome = 2048;  // likewise
   static constexpr uint32_t kNoChildren[256] = {};
@@ -350,11 +349,9 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
     }
     Level& level = level_at(i);
     Walker::Enter(&at, nodes[i].end, &level);
-    if (alphabets == nullptr || nodes[i].end - i < kWorthNoting) {
-      return walk_few(i);
-    }
+    if (alphabets == nullptr || nodes[i].end - i < kWorthJumping) return walk_few(i);
     roam(at, i, &level);
-    if (nodes[i].end - i >= kWorthJumping && Walker::ReadsFew(at)) {
+    if (Walker::ReadsFew(at)) {
       if (const uint32_t* children = alphabets->children(i)) {
         Walker::LookUp(at, children, &level);
       }

@@ -202,6 +202,17 @@ void AddOnlyLeads(Store& store, Id at, Step&& step, Alphabet* stays) {
   }
 }
 
+// AddOnlyLeads for a state. Of a set of one item it tells the same, and the sets inside of
+// characters, of which each has a table, are not made.
+void AddOnlyLeadsOf(TermStore& terms, TermId state, Alphabet* stays) {
+  const Expansion& e = terms.Expand(state);
+  auto step = [&](uint8_t byte) {
+    const ByteEdge* edge = FindEdge(e.bytes, byte);
+    return edge == nullptr ? TermStore::Nothing() : edge->to;
+  };
+  AddOnlyLeads(terms, state, step, stays);
+}
+
 // Of the edges of a state inside a character, the bytes that lead to `at`, less 0x80. False where
 // EdgesInside gives none.
 bool LastBytes(TermStore& terms, TermId state, ByteRange range, TermId at, uint64_t* bits) {
@@ -247,22 +258,29 @@ SomeCharacters SomeThatStay(TermStore& terms, TermId at, uint64_t leads) {
   return some;
 }
 
+// The loop of a repeat that is counted: the characters that are rounds of their own, as many times
+// as there may be rounds.
+WalkLoop CountedRepeat(TermStore& terms, const Term& repeat) {
+  WalkLoop loop;
+  for (const ByteEdge& e : terms.Expand(repeat.children()[0]).bytes) {
+    if (e.to == TermStore::Empty()) AddAscii(e, &loop.alphabet);
+  }
+  loop.looked = ~uint64_t{0};
+  loop.most = static_cast<uint64_t>(repeat.b);
+  return loop;
+}
+
 // The loop of a choice of which alternatives are loops that are counted, as in ([a-z]{0,40}[0-9])?:
 // after any text of one it needs what that does. `rest`: what follows all of them needs.
 WalkLoop CountedAlternative(TermStore& terms, const Term& choice, uint64_t rest) {
   WalkLoop best;
-  best.looked = ~uint64_t{0};
   const auto alternatives = choice.children();
   for (TermId c : alternatives.first(std::min(alternatives.size(), kMostItems))) {
     const Term& head = HeadOf(terms, c);
     if (head.kind != TermKind::kRepeat || head.b == kUnbounded || head.b < kLongCount) continue;
-    Alphabet alphabet;
-    for (const ByteEdge& e : terms.Expand(head.children()[0]).bytes) {
-      if (e.to == TermStore::Empty()) AddAscii(e, &alphabet);
-    }
-    if (alphabet.AsciiSize() <= best.alphabet.AsciiSize()) continue;
-    best.alphabet = alphabet;
-    best.most = static_cast<uint64_t>(head.b);
+    WalkLoop loop = CountedRepeat(terms, head);
+    if (loop.alphabet.AsciiSize() <= best.alphabet.AsciiSize()) continue;
+    best = loop;
     best.completion = terms.term(c).min_length + rest;
   }
   return best;
@@ -275,12 +293,9 @@ WalkLoop CountedLoop(TermStore& terms, TermId state) {
   const Term& head = sequence ? terms.term(t.children()[0]) : t;
   WalkLoop loop;
   if (head.kind == TermKind::kRepeat && head.b != kUnbounded) {
-    for (const ByteEdge& e : terms.Expand(head.children()[0]).bytes) {
-      if (e.to == TermStore::Empty()) AddAscii(e, &loop.alphabet);
-    }
-    loop.looked = ~uint64_t{0};
-    loop.most = static_cast<uint64_t>(head.b);
-  } else if (head.kind == TermKind::kAnd) {
+    return CountedRepeat(terms, head);
+  }
+  if (head.kind == TermKind::kAnd) {
     const auto loosened = terms.Loosen(state);
     if (!loosened.has_value()) return {};
     const uint64_t rest = terms.term(loosened->state).min_length;
@@ -415,21 +430,6 @@ void StateWalker::LookAtLeads(StatePlace* at, uint64_t leads) {
     ForLeads(leads, &at->loop, [&](uint8_t lead) { return LeadLoops(terms_, at->id, lead); });
   }
 }
-
-namespace {
-
-// AddOnlyLeads for a state. Of a set of one item it tells the same, and the sets inside of
-// characters, of which each has a table, are not made.
-void AddOnlyLeadsOf(TermStore& terms, TermId state, Alphabet* stays) {
-  const Expansion& e = terms.Expand(state);
-  auto step = [&](uint8_t byte) {
-    const ByteEdge* edge = FindEdge(e.bytes, byte);
-    return edge == nullptr ? TermStore::Nothing() : edge->to;
-  };
-  AddOnlyLeads(terms, state, step, stays);
-}
-
-}  // namespace
 
 void SetWalker::FindStays(SetPlace* at, bool leads) {
   const SetId id = at->id;

@@ -48,9 +48,8 @@ class TrieAlphabets {
   // `nodes` as in Vocab::nodes(), the sentinel included. Time: linear.
   explicit TrieAlphabets(std::span<const TrieNode> nodes);
 
-  size_t node_count() const {
-    return below_.empty() ? 0 : below_.size() - 1;
-  }  // without the sentinel
+  // Without the sentinel.
+  size_t node_count() const { return below_.empty() ? 0 : below_.size() - 1; }
   // Of the bytes below `node`, its own not among them.
   const Alphabet& below(uint32_t node) const { return alphabets_[below_[node].alphabet]; }
   // The greatest length of a text below `node`, counted from the root.
