@@ -73,15 +73,19 @@ std::optional<TermStore::LastRound> TermStore::FindLastRound(TermId id) {
 std::optional<TermStore::Counted> TermStore::FindCount(TermId id) {
   if (const auto found = FindLastRound(id)) {
     const Term& loop = *found->loop;
-    Counted counted{loop.children()[0], found->rest, TermId(), loop.a == 0 ? 0 : loop.a + 1,
-                    loop.b + 1};
+    Counted counted{.x = loop.children()[0],
+                    .rest = found->rest,
+                    .least = loop.a == 0 ? 0 : loop.a + 1,
+                    .most = loop.b + 1};
     std::lock_guard lock(mutex_);
     const TermId any = Repeat(counted.x, 0, kUnbounded);
     if (found->optional) {
       const TermId either[] = {Empty(), Sequence(any, found->last)};
-      counted.loose = Sequence(Choice(either), found->rest);
+      counted.loose = counted.open = Sequence(Choice(either), found->rest);
     } else {
-      counted.loose = Sequence(any, Sequence(found->last, found->rest));
+      const TermId last = Sequence(found->last, found->rest);
+      counted.loose = counted.open = Sequence(any, last);
+      if (loop.a != 0) counted.open = Sequence(Repeat(counted.x, loop.a, kUnbounded), last);
     }
     return counted;
   }
@@ -89,8 +93,13 @@ std::optional<TermStore::Counted> TermStore::FindCount(TermId id) {
   const Term* counted = CountedPart(id);
   if (counted == nullptr) return std::nullopt;
   const Term& t = terms_[id.value];
-  return Counted{counted->children()[0], t.kind == TermKind::kSequence ? t.children()[1] : Empty(),
-                 WithRepeat(id, *counted, 0), counted->a, counted->b};
+  const TermId loose = WithRepeat(id, *counted, 0);
+  return Counted{.x = counted->children()[0],
+                 .rest = t.kind == TermKind::kSequence ? t.children()[1] : Empty(),
+                 .loose = loose,
+                 .open = counted->a == 0 ? loose : WithRepeat(id, *counted, counted->a),
+                 .least = counted->a,
+                 .most = counted->b};
 }
 
 // Whether a term begins with the quote that ends a JSON string.
@@ -129,7 +138,7 @@ std::optional<TermStore::Counted> TermStore::FindFixedEnd(TermId id) {
   } else if (head.kind != TermKind::kRepeat) {
     return std::nullopt;
   }
-  Counted counted{Nothing(), Nothing(), TermId(), 0, 0};
+  Counted counted{.x = Nothing(), .rest = Nothing(), .least = 0, .most = 0};
   auto is_loop = [](const Term& t) { return t.kind == TermKind::kRepeat && t.a != t.b; };
   absl::InlinedVector<TermList, kMostRoundAlternatives> split;
   for (TermId alternative : alternatives) {
@@ -154,6 +163,7 @@ std::optional<TermStore::Counted> TermStore::FindFixedEnd(TermId id) {
   std::lock_guard lock(mutex_);
   if (!IsOneCharacter(counted.x)) return std::nullopt;
   int64_t longest = 0;  // of those without a loop
+  int64_t least = 0;    // rounds of the loop
   for (const TermList& parts : split) {
     const Term* loop = nullptr;
     int64_t characters = 0;
@@ -173,22 +183,28 @@ std::optional<TermStore::Counted> TermStore::FindFixedEnd(TermId id) {
     }
     if (counted.most != 0 && counted.most != loop->b + characters) return std::nullopt;
     counted.most = loop->b + characters;
-    if (loop->a != 0) counted.least = loop->a + characters;
+    least = loop->a;
+    if (least != 0) counted.least = least + characters;
   }
   if (longest > counted.most) return std::nullopt;
-  const TermId any = Repeat(counted.x, 0, kUnbounded);
-  TermList loose;
-  for (const TermList& parts : split) {
-    TermId all = counted.rest;
-    for (size_t i = parts.size(); i-- > 0;) {
-      const bool loop = is_loop(terms_[parts[i].value]);
-      // Characters that are no X's would leave the loop.
-      if (!loop && !ReadsOnly(counted.x, parts[i])) return std::nullopt;
-      all = Sequence(loop ? any : parts[i], all);
+  // With so many rounds of the loop, or more; Nothing() where characters that are no X's would leave
+  // it. `least`: of what has a lower bound, which is then the only alternative.
+  auto without_most = [&](int64_t least) {
+    const TermId rounds = Repeat(counted.x, least, kUnbounded);
+    TermList all;
+    for (const TermList& parts : split) {
+      TermId& sequence = all.emplace_back(counted.rest);
+      for (size_t i = parts.size(); i-- > 0;) {
+        const bool loop = is_loop(terms_[parts[i].value]);
+        if (!loop && !ReadsOnly(counted.x, parts[i])) return Nothing();
+        sequence = Sequence(loop ? rounds : parts[i], sequence);
+      }
     }
-    loose.push_back(all);
-  }
-  counted.loose = Choice(loose);
+    return Choice(all);
+  };
+  counted.loose = counted.open = without_most(0);
+  if (counted.loose == Nothing()) return std::nullopt;
+  if (least != 0) counted.open = without_most(least);
   return counted;
 }
 

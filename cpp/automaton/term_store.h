@@ -293,10 +293,10 @@ class TermStore {
 
   // Of a state that Loosen() can loosen, or one such as `X{0,9} Y` of which each Y is an X, or
   // `(X{0,9} Y)?`: it is one of `least` to `most` rounds of `x` more, Y among them, followed by
-  // `rest` (Empty() for nothing). `loose`: the same state with any number of rounds. See rounds.cc.
-  // Takes the lock.
+  // `rest` (Empty() for nothing). `loose`: the same state with any number of rounds; `open`: with
+  // `least` rounds or more. See rounds.cc. Takes the lock.
   struct Counted {
-    TermId x, rest, loose;
+    TermId x, rest, loose, open;
     int64_t least, most;
   };
   std::optional<Counted> FindCount(TermId id);

@@ -149,12 +149,7 @@ std::optional<bool> MaskCache::FindOver(TermId state, TermId wider, uint64_t sam
                                         std::vector<TokenRun>* over, uint64_t* reach,
                                         uint64_t* completion) {
   const auto counted = terms_.FindCount(state);
-  if (!counted.has_value()) return std::nullopt;
-  const auto loosened = terms_.Loosen(state);
-  if (loosened.has_value() ? loosened->state != wider
-                           : counted->least != 0 || counted->loose != wider) {
-    return std::nullopt;
-  }
+  if (!counted.has_value() || counted->open != wider) return std::nullopt;
   const auto table = TableOf(counted->x);
   if (table == nullptr) return std::nullopt;
   const DraftLease draft(&drafts_);

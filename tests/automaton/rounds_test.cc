@@ -54,6 +54,27 @@ TEST_F(Rounds, AnEndOfSoManyCharacters) {
               Before(Of({Times(letter_, 0, kUnbounded), Text("ab")})), 0, 9);
 }
 
+// Without the upper bound of the loop that is counted, be it that another one begins the state.
+TEST_F(Rounds, OpenStates) {
+  auto expect_open = [&](TermId state, TermId open) {
+    const auto found = s_.FindCount(state);
+    ASSERT_TRUE(found.has_value()) << s_.ToString(state);
+    EXPECT_EQ(found->open, open) << s_.ToString(state) << s_.ToString(found->open);
+  };
+  auto from = [&](TermId of, int64_t least) { return Times(of, least, kUnbounded); };
+  const TermId dash = Text("-");
+  for (const int64_t least : {0, 3}) {
+    expect_open(Before(Times(any_, least, 7)), Before(from(any_, least)));
+    expect_open(Before(Of({Times(any_, least, 7), dash})), Before(Of({from(any_, least), dash})));
+    expect_open(Before(Of({Times(letter_, 8, 8), dash, Times(any_, least, 7)})),
+                Before(Of({Times(letter_, 8, 8), dash, from(any_, least)})));
+    expect_open(Before(Of({Times(letter_, least, 7), letter_})),
+                Before(Of({from(letter_, least), letter_})));
+  }
+  expect_open(Either({quote_, Before(Of({Times(any_, 0, 7), letter_}))}),
+              Either({quote_, Before(Of({from(any_, 0), letter_}))}));
+}
+
 TEST_F(Rounds, AlternativesOfOneBound) {
   const TermId anys = Times(any_, 0, kUnbounded);
   // `^\S.*\S$` after one character, as it may end there.

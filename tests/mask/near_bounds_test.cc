@@ -138,6 +138,20 @@ TEST(NearBounds, ALoopOrNothing) {
 }
 
 // By rounds of ten characters not every number can be reached.
+// A number of rounds of its own begins the string; what is counted up to the end is another loop.
+TEST(NearBounds, RoundsBeforeTheOnesThatAreCounted) {
+  CheckAll({
+      {R"({"pattern": "^[a-z]{9}-", "maxLength": 20})",
+       {"abcdefghi-12", "aaaaaaaaa-aaaaaaaaaa", "\u0061aaaaaaaa-"}},
+      {R"({"pattern": "^-{11}a", "maxLength": 23})", {"-----------a", "-----------aaaaa:serv"}},
+      {R"({"pattern": "^[a-z]{8,9}[0-9]", "minLength": 12, "maxLength": 30})",
+       {"aaaaaaaaa12-abcdefghij", "abcdefgh0123"}},
+      {R"({"pattern": "^[a-j]{10}[0-9-].{2,12}$"})", {"abcdefghij-abc:service:", "abcdefghij012"}},
+      {R"({"pattern": "^([a-j]{9}-)?[a-j]{8}-", "maxLength": 25})",
+       {"abcdefghi-abcdefgh-123", "aaaaaaaa-aaaaaaaa"}},
+  });
+}
+
 TEST(NearBounds, LeastBesideLongRounds) {
   CheckAll({
       {R"({"pattern": "^[0-9]{0,3}-(abcdefghij)*$", "minLength": 12, "maxLength": 15})",
