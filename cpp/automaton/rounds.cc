@@ -187,8 +187,8 @@ std::optional<TermStore::Counted> TermStore::FindFixedEnd(TermId id) {
     if (least != 0) counted.least = least + characters;
   }
   if (longest > counted.most) return std::nullopt;
-  // With so many rounds of the loop, or more; Nothing() where characters that are no X's would leave
-  // it. `least`: of what has a lower bound, which is then the only alternative.
+  // With so many rounds of the loop, or more; Nothing() where characters that are no X's would
+  // leave it. `least`: of what has a lower bound, which is then the only alternative.
   auto without_most = [&](int64_t least) {
     const TermId rounds = Repeat(counted.x, least, kUnbounded);
     TermList all;

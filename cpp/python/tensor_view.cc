@@ -1,14 +1,13 @@
 // An array or tensor object -> pointer, shape, strides and element type.
 //
 // The hot path (one mask row per decoding step) must not cost more than the mask, so the two usual
-// types are recognised by one pointer comparison: numpy.ndarray is read through its C structure,
-// and a tensor type that offers DLPack's exchange table (torch does from 2.10 on) through that
-// table's function. Anything else goes by torch's attributes, the buffer protocol or a DLPack
-// capsule. Example: a torch int32 tensor of shape (2, 4) on the CPU gives {data, kInt32, 2,
-// {2, 4}, {4, 1}, on_cpu}.
-// Cost: about 5 ns for NumPy, 30 ns for torch, 300 ns for an older torch, 2 us for a capsule.
-// Source: NumPy's C API; the DLPack specification. Neither library is imported.
-// Tested by tests/python/test_tensors.py, which takes every route.
+// types are recognised by a pointer comparison or two: numpy.ndarray, and what is made from it, is
+// read through its C structure, and a tensor type that offers DLPack's exchange table (torch does
+// from 2.10 on) through that table's function. Anything else goes by torch's attributes, the buffer
+// protocol or a DLPack capsule. Example: a torch int32 tensor of shape (2, 4) on the CPU gives
+// {data, kInt32, 2, {2, 4}, {4, 1}, on_cpu}. Cost: about 5 ns for NumPy, 30 ns for torch, 300 ns
+// for an older torch, 2 us for a capsule. Source: NumPy's C API; the DLPack specification. Neither
+// library is imported. Tested by tests/python/test_tensors.py, which takes every route.
 #include "python/tensor_view.h"
 
 #include <pybind11/numpy.h>
@@ -56,6 +55,15 @@ bool IsNumpyArrayType(PyTypeObject* type) {
   return true;
 }
 
+// Whether objects of `type` begin with the C structure of an array: numpy.ndarray, and classes made
+// from it, such as HostBitmask.
+bool HasNumpyArray(PyTypeObject* type) {
+  for (; type != nullptr && type != &PyBaseObject_Type; type = type->tp_base) {
+    if (IsNumpyArrayType(type)) return true;
+  }
+  return false;
+}
+
 ElementType NumpyElementType(const py::detail::PyArrayDescr_Proxy* descr) {
   using Api = py::detail::npy_api;
   constexpr int kHalf = 23;                                 // NPY_HALF
@@ -90,7 +98,7 @@ void SetByteStrides(const Py_ssize_t* shape, const Py_ssize_t* strides, TensorVi
 }
 
 bool FromNumpy(py::handle object, TensorView* view) {
-  if (!IsNumpyArrayType(Py_TYPE(object.ptr()))) return false;
+  if (!HasNumpyArray(Py_TYPE(object.ptr()))) return false;
   const auto* array = py::detail::array_proxy(object.ptr());
   view->data = array->data;
   view->type = NumpyElementType(py::detail::array_descriptor_proxy(array->descr));

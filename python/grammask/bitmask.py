@@ -1,8 +1,9 @@
 """Bitmasks: allocating them, and applying them to logits.
 
 A bitmask row has ceil(vocab_size / 32) int32 words; bit (id & 31) of word (id >> 5) allows token
-id. A row of -1 allows everything. Arrays are torch tensors where torch can be imported, NumPy
-arrays otherwise; torch is imported on first need only.
+id. A row of -1 allows everything. Arrays are torch tensors in a program that has imported torch,
+NumPy arrays otherwise: torch takes 200 MB and a second to import, which is for the program to
+choose.
 """
 
 from __future__ import annotations
@@ -19,12 +20,20 @@ from .exception import GrammaskError
 _BACKENDS = ("auto", "cpu", "cuda", "triton", "torch_compile", "torch_native")
 
 
+def _has_torch() -> bool:
+    """Whether torch is installed, without importing it."""
+    try:
+        return importlib.util.find_spec("torch") is not None
+    except ValueError:  # a module that something else has put in its place
+        return False
+
+
 def _torch() -> Any:
     """The torch module, or None where there is none."""
     module = sys.modules.get("torch")
     if module is not None:
         return module
-    if importlib.util.find_spec("torch") is None:
+    if not _has_torch():
         return None
     try:
         import torch
@@ -56,25 +65,32 @@ def get_bitmask_shape(batch_size: int, vocab_size: int) -> Tuple[int, int]:
 def allocate_token_bitmask(batch_size: int, vocab_size: int) -> Any:
     """A new bitmask that allows everything.
 
-    Returns an int32 array of shape (batch_size, ceil(vocab_size / 32)), all -1: a torch tensor on
-    the CPU where torch can be imported, else a NumPy array.
+    Returns an int32 array of shape (batch_size, ceil(vocab_size / 32)), all -1. Where the program
+    has imported torch, as all have that have a tensor, it is a torch tensor on the CPU; else a
+    NumPy array, of the class HostBitmask where torch is installed: that has a tensor's methods, too,
+    and imports torch when one of them is called. Raises GrammaskError for a negative size.
     """
     shape = get_bitmask_shape(batch_size, vocab_size)
     if batch_size < 0 or vocab_size < 0:
         raise GrammaskError(
             f"batch_size is {batch_size} and vocab_size is {vocab_size}; neither may be negative"
         )
-    torch = _torch()
+    torch = sys.modules.get("torch")
     if torch is not None:
         return torch.full(shape, -1, dtype=torch.int32)
     import numpy
 
-    return numpy.full(shape, -1, dtype=numpy.int32)
+    bitmask = numpy.full(shape, -1, dtype=numpy.int32)
+    if not _has_torch():
+        return bitmask
+    from .host_bitmask import HostBitmask
+
+    return bitmask.view(HostBitmask)
 
 
 def reset_token_bitmask(bitmask: Any) -> None:
     """Makes a bitmask allow everything, in place."""
-    if hasattr(bitmask, "fill_"):
+    if hasattr(type(bitmask), "fill_"):
         bitmask.fill_(-1)
     else:
         bitmask.fill(-1)

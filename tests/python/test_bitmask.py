@@ -1,5 +1,6 @@
 """Allocating bitmasks, and the helpers of grammask.testing."""
 
+import importlib.util
 import subprocess
 import sys
 
@@ -19,7 +20,7 @@ def test_shape():
 def test_allocate_and_reset():
     mask = grammask.allocate_token_bitmask(2, 33)
     assert tuple(mask.shape) == (2, 2) and bool((mask == -1).all())
-    assert mask.dtype == grammask.bitmask_dtype
+    assert str(mask.dtype).endswith("int32")
     mask[0, 0] = 5
     grammask.reset_token_bitmask(mask)
     assert bool((mask == -1).all())
@@ -30,7 +31,7 @@ def test_allocate_and_reset():
         grammask.allocate_token_bitmask(-1, 5)
 
 
-def test_allocates_torch_where_there_is_torch():
+def test_allocates_torch_once_it_is_imported():
     torch = pytest.importorskip("torch")
     mask = grammask.allocate_token_bitmask(1, 5)
     assert (
@@ -39,8 +40,14 @@ def test_allocates_torch_where_there_is_torch():
     assert grammask.bitmask_dtype is torch.int32
 
 
+def run(code):
+    """Runs code in a process of its own, which has imported nothing yet."""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+
+
 def test_allocates_numpy_without_torch():
-    code = """
+    run("""
 import sys
 sys.modules["torch"] = None  # importing torch fails
 import importlib.util
@@ -54,9 +61,69 @@ logits = numpy.zeros((2, 33), dtype=numpy.float32)
 mask[:] = 1
 grammask.apply_token_bitmask_inplace(logits, mask)
 assert logits[0, 0] == 0 and logits[0, 1] == float("-inf")
-"""
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr
+""")
+
+
+# A program that has not imported torch gets no torch, and may go on as if it had.
+def test_torch_is_imported_when_a_tensor_is_asked_for():
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("torch is not installed")
+    run("""
+import pickle, sys
+import grammask, numpy
+from grammask.host_bitmask import HostBitmask
+
+info = grammask.TokenizerInfo(["a", "b", "</s>"], stop_token_ids=[2])
+matcher = grammask.GrammarMatcher(grammask.GrammarCompiler(info).compile_regex("a+"))
+mask = grammask.allocate_token_bitmask(2, 3)
+assert type(mask) is HostBitmask and isinstance(mask, numpy.ndarray) and mask.shape == (2, 1)
+assert mask.dtype == numpy.int32 and bool((mask == -1).all())
+assert matcher.fill_next_token_bitmask(mask, 1) and mask.tolist() == [[-1], [0b001]]
+logits = numpy.zeros((2, 3), dtype=numpy.float32)
+grammask.apply_token_bitmask_inplace(logits, mask)
+assert numpy.isinf(logits).tolist() == [[False] * 3, [False, True, True]]
+plain = mask.numpy()
+assert type(plain) is numpy.ndarray and numpy.shares_memory(plain, mask)
+assert type(mask[0].copy()) is HostBitmask and type(mask[0].numpy()) is numpy.ndarray
+again = pickle.loads(pickle.dumps(mask))
+assert type(again) is HostBitmask and (again == mask).all()
+grammask.reset_token_bitmask(mask)
+assert (mask == -1).all()
+assert not hasattr(mask, "__cuda_array_interface__") and not hasattr(mask, "_no_such_name")
+assert "torch" not in sys.modules, "none of this needs torch"
+
+moved = mask.to("cpu")
+torch = sys.modules["torch"]
+assert isinstance(moved, torch.Tensor) and moved.dtype == torch.int32
+assert mask.data_ptr() == mask.ctypes.data, "the tensor has the array's memory"
+mask[0].fill_(7)
+assert mask.tolist() == [[7], [-1]]
+assert not hasattr(mask, "no_such_name")
+masked = torch.zeros(2, 3)
+grammask.apply_token_bitmask_inplace(masked, mask)
+mask[:] = 1
+grammask.apply_token_bitmask_inplace(masked, mask)
+assert torch.isinf(masked).tolist() == [[False, True, True]] * 2
+assert isinstance(grammask.allocate_token_bitmask(2, 3), torch.Tensor)
+""")
+
+
+# Attributes are those of a tensor only where there can be one.
+def test_host_bitmask_without_torch():
+    run("""
+import sys
+sys.modules["torch"] = None  # importing torch fails
+import numpy
+from grammask.host_bitmask import HostBitmask
+mask = numpy.full((1, 2), -1, dtype=numpy.int32).view(HostBitmask)
+assert not hasattr(mask, "to") and mask.numpy().tolist() == [[-1, -1]]
+try:
+    mask.cuda()
+except AttributeError as error:
+    assert "cuda" in str(error) and "torch" in str(error), error
+else:
+    raise SystemExit("cuda() of no tensor")
+""")
 
 
 @pytest.mark.parametrize("kind", ["numpy", "torch"])
