@@ -213,6 +213,15 @@ TEST(NearBounds, SearchesUnderWay) {
 }
 
 // Of many searches at once none is taken out before the others.
+// Few rounds, each of which may be of many characters.
+TEST(NearBounds, RoundsOfAnyText) {
+  CheckAll({
+      {R"({"pattern": "^((\\w*|.+)[^/]*){1,7}$", "minLength": 4})", {"abcdefghij/12-", "----"}},
+      {R"({"pattern": "^(.+[^/]*){1,7}$"})", {"abcdefghij/12-", "-"}},
+      {R"({"pattern": "^([a-z]*.){2,9}-?$", "minLength": 4})", {"abcdefghij/1-", "----"}},
+  });
+}
+
 TEST(NearBounds, ManySearchesUnderWay) {
   std::string pattern = "^(.*key/a";
   for (int i = 0; i < 300; ++i) pattern += "|.*" + std::to_string(100 + i) + "-[a-j]{2}";
