@@ -156,12 +156,7 @@ TermId TermStore::Intern(const Key& key) {
   const auto known =
       table_.Find(key.Newest(), hash, [&](uint32_t id) { return key.Equals(terms_[id]); }, &place);
   if (known.has_value()) return TermId(*known);
-  if (!building_) {
-    if (state_bytes() > most_bytes_) [[unlikely]]
-      NoteOverrun(Overrun::kBytes);
-    if (steps_ > most_steps_) [[unlikely]]
-      NoteOverrun(Overrun::kSteps);
-  }
+  CheckGrowth();
   const auto id = static_cast<uint32_t>(terms_.size());
   Term& t = terms_.Append();
   t.kind = key.kind;

@@ -427,6 +427,13 @@ class TermStore {
     return overrun() && overrun_thread_ == std::this_thread::get_id();
   }
   void NoteOverrun(Overrun what);  // the first counts; lock
+  // So many steps of what is made of terms, which has so many bytes by now: they count as the
+  // terms' own. Lock.
+  void CountSteps(size_t steps, size_t bytes) {
+    steps_ += steps;
+    other_bytes_ = bytes;
+    CheckGrowth();
+  }
   // The bytes of max_mask_bytes and the steps of max_mask_steps are counted from here on. Lock.
   void AllowGrowth() {
     most_bytes_ = state_bytes() + limits_.max_mask_bytes;
@@ -460,7 +467,14 @@ class TermStore {
   friend class WordTable;
   friend class TermWriter;
 
-  size_t state_bytes() const { return memory_.bytes() + terms_.bytes(); }
+  size_t state_bytes() const { return memory_.bytes() + terms_.bytes() + other_bytes_; }
+  void CheckGrowth() {
+    if (building_) return;
+    if (state_bytes() > most_bytes_) [[unlikely]]
+      NoteOverrun(Overrun::kBytes);
+    if (steps_ > most_steps_) [[unlikely]]
+      NoteOverrun(Overrun::kSteps);
+  }
   // States that one question may explore, with all that come up within it.
   size_t SearchBudget() const {
     return building_ ? limits_.max_regular_states : limits_.max_mask_states;
@@ -620,7 +634,8 @@ class TermStore {
   bool over_budget_ = false, building_ = false;
   size_t search_left_ = 0;               // states that the search for emptiness may still explore
   size_t most_bytes_ = 0;                // of state_bytes()
-  uint64_t steps_ = 0, most_steps_ = 0;  // terms asked for, and their parts
+  size_t other_bytes_ = 0;               // of what is made of terms
+  uint64_t steps_ = 0, most_steps_ = 0;  // terms asked for, and their parts; items of sets
   std::thread::id overrun_thread_;       // written before overrun_
   int searches_ = 0;                     // under way, one within another
   std::atomic<uint64_t> text_searches_ = 0;

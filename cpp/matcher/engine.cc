@@ -32,8 +32,8 @@ Status OverrunError(TermStore::Overrun what) {
   if (what == TermStore::Overrun::kSteps) {
     return ResourceExhausted(
         "the mask at this place of the text takes more than limits.max_mask_steps steps; use fewer "
-        "or simpler patterns, with no counts inside one another such as (a{2,9}b){3,9}, or raise "
-        "the limit");
+        "or simpler patterns, with no counts inside one another such as (a{2,9}b){3,9}, and rules "
+        "by which a text is read in few ways only, or raise the limit");
   }
   if (what == TermStore::Overrun::kStates) {
     return ResourceExhausted(
@@ -43,7 +43,7 @@ Status OverrunError(TermStore::Overrun what) {
   }
   return ResourceExhausted(
       "the mask at this place of the text takes more than limits.max_mask_bytes of automaton "
-      "states; use patterns with fewer or smaller counts such as {2,63}, or raise the limit");
+      "states and sets of them; use patterns with fewer or smaller counts such as {2,63}, or raise the limit");
 }
 
 size_t Engine::memory_bytes() {

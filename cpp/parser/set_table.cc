@@ -38,6 +38,7 @@ namespace {
 constexpr size_t kLinearSearch = 16;  // items up to which a linear search beats a hash set
 constexpr size_t kMostMoved = 4;      // items by which the set that they complete is kept,
 constexpr size_t kWorthKeeping = 8;   // where that has so many
+constexpr size_t kItemsInAStep = 16;  // of those that Limits::max_mask_steps counts
 
 uint64_t PackItem(const Item& i) { return uint64_t{i.term.value} << 32 | i.ret.value; }
 
@@ -227,7 +228,8 @@ SetId SetTable::Close(ItemList kernel) {
   UniqueItems unique(&kernel);
   const size_t moved = kernel.size();
   bool accepting = false, escaping = false;
-  ClosedKey key;  // once something is completed, where these are few
+  size_t waiting = 0;  // items that were looked at
+  ClosedKey key;       // once something is completed, where these are few
   for (size_t i = 0; i < kernel.size(); ++i) {
     const Item item = kernel[i];
     if (!terms_.term(item.term).nullable) continue;
@@ -246,11 +248,13 @@ SetId SetTable::Close(ItemList kernel) {
       const std::string text = known ? captures_.Text(ret.capture) : std::string();
       auto it = std::ranges::lower_bound(body.waiters, ret.proc, {}, &Waiter::proc);
       for (; it != body.waiters.end() && it->proc == ret.proc; ++it) {
+        ++waiting;
         const TermId to = known ? terms_.Received(it->to, text) : it->to;
         if (to != TermStore::Nothing()) unique.Add({to, AfterCall(it->ret, ret)});
       }
     }
   }
+  terms_.CountSteps((waiting + kernel.size()) / kItemsInAStep, item_bytes());
   // A finished item whose return has been followed can do no more.
   kernel.erase(std::remove_if(kernel.begin(), kernel.end(),
                               [](const Item& item) {
@@ -309,6 +313,7 @@ const SetBody& SetTable::MakeBodyLocked(SetId id) {
     for (const TokenEdge& edge : e.tokens) tokens.push_back({edge.tokens, edge.to, item.ret});
   }
   SortUnique(&waiters);
+  terms_.CountSteps((items.size() + waiters.size()) / kItemsInAStep, item_bytes());
   auto* body = new (memory_.Allocate<SetBody>(1)) SetBody;
   body->items =
       items.size() == s.kernel.size() ? s.kernel : memory_.Copy(std::span<const Item>(items));

@@ -240,6 +240,9 @@ class SetTable {
   const ClassMap* InternClasses(std::span<const uint32_t> runs);
   void RestOfWaiters(SetId set);
 
+  // Of what grows with each set and item.
+  size_t item_bytes() const { return memory_.bytes() + sets_.bytes() + rets_.bytes(); }
+
   TermStore& terms_;
   BumpArena memory_;
   StableVector<Set> sets_;

@@ -55,6 +55,19 @@ Grammar EleventhRoundFromTheEnd() {
   });
 }
 
+// Read in the more ways the longer a text is.
+constexpr char kManyReadings[] = R"(root ::= any+
+any ::= "a" any* some | some any "b" | some some
+some ::= any "a" | "b" some* | "a")";
+
+// Texts as palindromes around a c are, in few sets.
+Grammar AroundC() {
+  return MakeGrammar([](GrammarBuilder& b, NodeId) {
+    const NodeId letters = b.Star(b.Choice({b.Bytes("a"), b.Bytes("b")}));
+    return b.Sequence({letters, b.Bytes("c"), letters});
+  });
+}
+
 CompilerOptions FewStates() {
   CompilerOptions options;
   options.limits.max_mask_states = 50;
@@ -180,16 +193,42 @@ TEST(Overrun, AMaskOfTooManySteps) {
   }
 }
 
+// Each of few rules may be read at each letter of a text, with another one still to come from each
+// letter before.
+TEST(Overrun, AMaskOfTooManyItems) {
+  const TokenizerInfo tokenizer = Letters();
+  CompilerOptions options;
+  options.limits.max_mask_steps = 5'000;
+  GrammarCompiler few = MakeCompiler(tokenizer, options), many = MakeCompiler(tokenizer);
+  GrammarMatcher m = *GrammarMatcher::Create(*few.CompileEbnf(kManyReadings));
+  GrammarMatcher whole = *GrammarMatcher::Create(*many.CompileEbnf(kManyReadings));
+  for (int round = 0; round < 3; ++round) {
+    ExpectLimit(Fill(&m), "limits.max_mask_steps");
+    ASSERT_TRUE(m.AcceptString("ab"));
+    ASSERT_TRUE(whole.AcceptString("ab"));
+    EXPECT_TRUE(Fill(&whole).ok());
+  }
+  // Another grammar does not have to do with what is left.
+  GrammarMatcher other = MakeMatcher(&few, AroundC());
+  EXPECT_TRUE(Fill(&other).ok());
+  // Nor may what sets take go over the bound on bytes.
+  GrammarCompiler small = MakeCompiler(tokenizer, FewBytes());
+  GrammarMatcher palindrome = MakeMatcher(&small, Palindromes("c"));
+  ExpectLimit(Fill(&palindrome), "limits.max_mask_bytes");
+}
+
 // What others have of the tables is the same before, after, and while one of them asks too much.
 TEST(Overrun, OthersGoOn) {
   const TokenizerInfo tokenizer = Letters();
   GrammarCompiler reference = MakeCompiler(tokenizer);
   for (const CompilerOptions& options : {FewStates(), FewBytes(), FewSteps()}) {
     const bool states = options.limits.max_mask_states == FewStates().limits.max_mask_states;
+    const bool bytes = options.limits.max_mask_bytes == FewBytes().limits.max_mask_bytes;
+    const Grammar grammar = bytes ? AroundC() : Palindromes("c");
     GrammarCompiler compiler = MakeCompiler(tokenizer, options);
     GrammarMatcher bad = MakeMatcher(&compiler, states ? Clash() : EleventhRoundFromTheEnd());
-    GrammarMatcher good = MakeMatcher(&compiler, Palindromes("c"));
-    GrammarMatcher expected = MakeMatcher(&reference, Palindromes("c"));
+    GrammarMatcher good = MakeMatcher(&compiler, grammar);
+    GrammarMatcher expected = MakeMatcher(&reference, grammar);
     const std::string text = "abbabaababbcbbabaababba";
     for (char c : text) {
       EXPECT_EQ(Fill(&bad).code(), StatusCode::kResourceExhausted);
@@ -199,8 +238,8 @@ TEST(Overrun, OthersGoOn) {
     }
     EXPECT_TRUE(good.IsCompleted());
     // A grammar that is compiled behind it is whole, too.
-    GrammarMatcher late = MakeMatcher(&compiler, Palindromes("c"));
-    GrammarMatcher first = MakeMatcher(&reference, Palindromes("c"));
+    GrammarMatcher late = MakeMatcher(&compiler, grammar);
+    GrammarMatcher first = MakeMatcher(&reference, grammar);
     EXPECT_EQ(Allowed(&late), Allowed(&first));
   }
 }
