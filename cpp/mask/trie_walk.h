@@ -32,7 +32,7 @@ void LookForLoop(Walker& walker, typename Walker::Place* at, bool loops) {
 template <class Walker>
 bool TakesAll(Walker& walker, const TrieNode* nodes, const TrieAlphabets& alphabets, uint32_t i,
               typename Walker::Place* at, bool loops, uint32_t worth = kWorthRoaming) {
-  constexpr uint32_t kLongWalk = 200;  // places that did not
+  constexpr uint32_t kLongWalk = 120;  // places that did not
   const TrieNode& node = nodes[i];
   if (Walker::NeedsLook(*at, loops, node.byte)) {
     if (!loops && node.end - i < kWorthALook) return false;
