@@ -43,7 +43,8 @@ Status OverrunError(TermStore::Overrun what) {
   }
   return ResourceExhausted(
       "the mask at this place of the text takes more than limits.max_mask_bytes of automaton "
-      "states and sets of them; use patterns with fewer or smaller counts such as {2,63}, or raise the limit");
+      "states and sets of them; use patterns with fewer or smaller counts such as {2,63}, or raise "
+      "the limit");
 }
 
 size_t Engine::memory_bytes() {

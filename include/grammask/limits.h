@@ -19,8 +19,8 @@ struct Limits {
   // States explored to decide which intersections of one grammar match nothing.
   size_t max_regular_states = 1'000'000;
   // What one mask may ask for: states explored to decide whether one intersection matches nothing;
-  // bytes of new automaton states and of sets of them; and states asked for, known or new, with what
-  // they are made of, and items of sets by sixteens, some 30 to 100 ns each.
+  // bytes of new automaton states and of sets of them; and states asked for, known or new, with
+  // what they are made of, and items of sets by sixteens, some 30 to 100 ns each.
   size_t max_mask_states = 20'000;
   size_t max_mask_bytes = size_t{256} << 20;
   size_t max_mask_steps = 25'000'000;

@@ -269,6 +269,8 @@ def _apply_torch(
 ) -> None:
     """The same with torch operations, on whatever device the tensors are."""
     torch = sys.modules["torch"]
+    if not _is_torch_tensor(bitmask):
+        bitmask = torch.as_tensor(bitmask)
     if bitmask.dtype != torch.int32:
         raise GrammaskError("bitmask must be of int32")
     if not logits.dtype.is_floating_point:

@@ -104,6 +104,10 @@ grammask.apply_token_bitmask_inplace(masked, mask)
 mask[:] = 1
 grammask.apply_token_bitmask_inplace(masked, mask)
 assert torch.isinf(masked).tolist() == [[False, True, True]] * 2
+for backend in ("cpu", "torch_native"):
+    masked = torch.zeros(2, 3)
+    grammask.apply_token_bitmask_inplace(masked, mask, backend=backend)
+    assert torch.isinf(masked).tolist() == [[False, True, True]] * 2, backend
 assert isinstance(grammask.allocate_token_bitmask(2, 3), torch.Tensor)
 """)
 
