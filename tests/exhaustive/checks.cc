@@ -373,10 +373,4 @@ bool CheckWalk(const internal::Grammar& grammar, const SmallVocabulary& vocabula
   return checker.ok();
 }
 
-size_t Effort() {
-  const char* const text = std::getenv("GRAMMASK_EXHAUSTIVE");
-  const long effort = text == nullptr ? 1 : std::strtol(text, nullptr, 10);
-  return effort < 1 ? 1 : static_cast<size_t>(effort);
-}
-
 }  // namespace grammask::internal

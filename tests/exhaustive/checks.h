@@ -14,6 +14,7 @@
 #include "grammar/ast.h"
 #include "grammask/grammask.h"
 #include "oracle/recognizer.h"
+#include "sampled.h"
 
 namespace grammask::internal {
 
@@ -79,9 +80,6 @@ bool CheckGrammar(const internal::Grammar& grammar, const SmallVocabulary& vocab
 bool CheckWalk(const internal::Grammar& grammar, const SmallVocabulary& vocabulary,
                Engines::Configuration* configuration, int steps, std::mt19937_64* random,
                Judge* judge);
-
-// How many times more than by default to do: the environment variable GRAMMASK_EXHAUSTIVE, or 1.
-size_t Effort();
 
 }  // namespace grammask::internal
 
