@@ -9,6 +9,7 @@ choose.
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import sys
 import warnings
@@ -20,8 +21,9 @@ from .exception import GrammaskError
 _BACKENDS = ("auto", "cpu", "cuda", "triton", "torch_compile", "torch_native")
 
 
+@functools.lru_cache(maxsize=None)
 def _has_torch() -> bool:
-    """Whether torch is installed, without importing it."""
+    """Whether torch is installed, without importing it. Looked for once, as that takes 50 us."""
     try:
         return importlib.util.find_spec("torch") is not None
     except ValueError:  # a module that something else has put in its place
