@@ -181,6 +181,7 @@ def test_sentencepiece_inside_mistral_common():
 
 def test_sentencepiece_inside_hugging_face():
     path = package_file("mistral_common", "data", SENTENCEPIECE_FILES[0])
+    pytest.importorskip("sentencepiece")  # which the tokenizer asks for when it is made
     utils = pytest.importorskip("transformers.tokenization_utils_sentencepiece")
     tokenizer = utils.SentencePieceBackend(
         vocab_file=path, eos_token="</s>", bos_token="<s>", unk_token="<unk>"
@@ -201,8 +202,8 @@ def test_mistral_common_inside_hugging_face():
     transformers = pytest.importorskip("transformers")
     if not hasattr(transformers, "MistralCommonBackend"):
         pytest.skip("this release of transformers has no MistralCommonBackend")
-    info = TokenizerInfo.from_huggingface(transformers.MistralCommonBackend(path))
     sentencepiece = pytest.importorskip("sentencepiece")
+    info = TokenizerInfo.from_huggingface(transformers.MistralCommonBackend(path))
     bare = TokenizerInfo.from_huggingface(sentencepiece.SentencePieceProcessor(path))
     assert info.decoded_vocab == bare.decoded_vocab
     assert info.special_token_ids == bare.special_token_ids
