@@ -187,24 +187,26 @@ std::optional<TermStore::Counted> TermStore::FindFixedEnd(TermId id) {
     if (least != 0) counted.least = least + characters;
   }
   if (longest > counted.most) return std::nullopt;
-  // With so many rounds of the loop, or more; Nothing() where characters that are no X's would
-  // leave it. `least`: of what has a lower bound, which is then the only alternative.
-  auto without_most = [&](int64_t least) {
-    const TermId rounds = Repeat(counted.x, least, kUnbounded);
+  // Characters that are no X's would leave the loop.
+  for (const TermList& parts : split) {
+    for (TermId part : parts) {
+      if (!is_loop(terms_[part.value]) && !ReadsOnly(counted.x, part)) return std::nullopt;
+    }
+  }
+  // With so many rounds of the loop, or more.
+  auto with_rounds = [&](int64_t fewest) {
+    const TermId rounds = Repeat(counted.x, fewest, kUnbounded);
     TermList all;
     for (const TermList& parts : split) {
       TermId& sequence = all.emplace_back(counted.rest);
       for (size_t i = parts.size(); i-- > 0;) {
-        const bool loop = is_loop(terms_[parts[i].value]);
-        if (!loop && !ReadsOnly(counted.x, parts[i])) return Nothing();
-        sequence = Sequence(loop ? rounds : parts[i], sequence);
+        sequence = Sequence(is_loop(terms_[parts[i].value]) ? rounds : parts[i], sequence);
       }
     }
     return Choice(all);
   };
-  counted.loose = counted.open = without_most(0);
-  if (counted.loose == Nothing()) return std::nullopt;
-  if (least != 0) counted.open = without_most(least);
+  counted.loose = counted.open = with_rounds(0);
+  if (least != 0) counted.open = with_rounds(least);  // of the only alternative
   return counted;
 }
 

@@ -269,11 +269,11 @@ const Level1* MaskCache::FromNearSearch(TermId state, const TermStore::Counted& 
   const uint64_t whole = terms_.term(loop->part).min_length;
   const uint64_t rest = terms_.term(counted.rest).min_length;
   const auto most = static_cast<uint64_t>(counted.most);
-  // A round that is more than a character may take many, and none of a token's characters be one.
-  if (!terms_.IsJsonCharacter(counted.x)) return nullptr;
   // A character takes a byte at least.
   if (whole < rest || whole - rest >= most) return nullptr;
   const uint64_t sure = most - (whole - rest);
+  // A round that is more than a character may take many, and none of a token's characters be one.
+  if (!terms_.IsJsonCharacter(counted.x)) return nullptr;
   if (!EndsBefore(counted.rest, counted.x) || !terms_.IsWithin(loop->x, counted.x)) return nullptr;
   Slice* const slice = SliceFor(loop->x);
   if (slice == nullptr) return nullptr;

@@ -5,9 +5,10 @@
 // read through its C structure, and a tensor type that offers DLPack's exchange table (torch does
 // from 2.10 on) through that table's function. Anything else goes by torch's attributes, the buffer
 // protocol or a DLPack capsule. Example: a torch int32 tensor of shape (2, 4) on the CPU gives
-// {data, kInt32, 2, {2, 4}, {4, 1}, on_cpu}. Cost: about 5 ns for NumPy, 30 ns for torch, 300 ns
-// for an older torch, 2 us for a capsule. Source: NumPy's C API; the DLPack specification. Neither
-// library is imported. Tested by tests/python/test_tensors.py, which takes every route.
+// {data, kInt32, 2, {2, 4}, {4, 1}, on_cpu}.
+// Cost: about 5 ns for NumPy, 30 ns for torch, 300 ns for an older torch, 2 us for a capsule.
+// Source: NumPy's C API; the DLPack specification. Neither library is imported.
+// Tested by tests/python/test_tensors.py, which takes every route.
 #include "python/tensor_view.h"
 
 #include <pybind11/numpy.h>

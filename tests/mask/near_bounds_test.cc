@@ -137,12 +137,11 @@ TEST(NearBounds, ALoopOrNothing) {
   });
 }
 
-// By rounds of ten characters not every number can be reached.
 // A number of rounds of its own begins the string; what is counted up to the end is another loop.
 TEST(NearBounds, RoundsBeforeTheOnesThatAreCounted) {
   CheckAll({
       {R"({"pattern": "^[a-z]{9}-", "maxLength": 20})",
-       {"abcdefghi-12", "aaaaaaaaa-aaaaaaaaaa", "\u0061aaaaaaaa-"}},
+       {"abcdefghi-12", "aaaaaaaaa-aaaaaaaaaa", "\\u0061aaaaaaaa-"}},
       {R"({"pattern": "^-{11}a", "maxLength": 23})", {"-----------a", "-----------aaaaa:serv"}},
       {R"({"pattern": "^[a-z]{8,9}[0-9]", "minLength": 12, "maxLength": 30})",
        {"aaaaaaaaa12-abcdefghij", "abcdefgh0123"}},
@@ -152,6 +151,7 @@ TEST(NearBounds, RoundsBeforeTheOnesThatAreCounted) {
   });
 }
 
+// By rounds of ten characters not every number can be reached.
 TEST(NearBounds, LeastBesideLongRounds) {
   CheckAll({
       {R"({"pattern": "^[0-9]{0,3}-(abcdefghij)*$", "minLength": 12, "maxLength": 15})",
@@ -212,7 +212,6 @@ TEST(NearBounds, SearchesUnderWay) {
   });
 }
 
-// Of many searches at once none is taken out before the others.
 // Few rounds, each of which may be of many characters.
 TEST(NearBounds, RoundsOfAnyText) {
   CheckAll({
@@ -222,6 +221,7 @@ TEST(NearBounds, RoundsOfAnyText) {
   });
 }
 
+// Of many searches at once none is taken out before the others.
 TEST(NearBounds, ManySearchesUnderWay) {
   std::string pattern = "^(.*key/a";
   for (int i = 0; i < 300; ++i) pattern += "|.*" + std::to_string(100 + i) + "-[a-j]{2}";

@@ -27,9 +27,8 @@ std::vector<std::string> Tokens() {
        "\\u0061", "\\u00", "\xC3\xA9", "\xC3", "\xE4\xB8\xAD", "\xE4\xB8", "\xF0\x9F\x98\x80",
        "\xA9",    "the",   "in",       "on",   "://",          "---"},
       5, "aaabcdefghijeeinotsr", 2500, 14);
-  for (const std::string& more : ManyTokens({}, 6, "aetn0129-_ ./:ABZ\"", 1500, 8)) {
-    tokens.push_back(more);
-  }
+  const std::vector<std::string> more = ManyTokens({}, 6, "aetn0129-_ ./:ABZ\"", 1500, 8);
+  tokens.insert(tokens.end(), more.begin(), more.end());
   for (size_t i = 0; i < 1000; ++i) tokens.push_back(" " + tokens[i * 2] + tokens[i]);
   for (const char c : {'a', 'e', '0', '-', ' ', 'Z', '.'}) {
     for (const size_t n : {9, 14, 20, 33, 50}) tokens.push_back(std::string(n, c));
