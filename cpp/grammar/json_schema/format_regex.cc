@@ -33,20 +33,26 @@ NodeId Escape(FormatWriter& w) {
              w.Seq({w.Text("u"), w.Times(hex, 4)}), w.Seq({w.Text("c"), w.In("a-zA-Z")})})});
 }
 
-// From a character of ASCII to any greater or equal one, or between two \x or \u escapes of which
-// the second has a greater first digit.
-NodeId ClassRange(FormatWriter& w) {
-  std::vector<NodeId> ranges;
-  CodePointSet ends = FormatWriter::Set("]\\-").Complement();
-  CodePointSet begins;
+// A character, or a range from one of ASCII to any greater or equal one. Which one a range begins
+// with decides what it may end with, so each is an alternative of its own.
+NodeId Character(FormatWriter& w) {
+  const CodePointSet all = FormatWriter::Set("]\\-").Complement();
+  std::vector<NodeId> alternatives;
+  CodePointSet alone = all;
   for (uint32_t c = ' '; c <= '~'; ++c) {
-    if (!ends.Has(c) || c == '^') continue;
-    begins = begins.Union(CodePointSet::Of(c));
-    NodeId last = w.In(ends.Intersect(CodePointSet{{c, '~'}}));
-    ranges.push_back(w.Seq({w.In(CodePointSet::Of(c)), w.Text("-"), last}));
+    if (!all.Has(c)) continue;
+    const CodePointSet begin = CodePointSet::Of(c);
+    alone = alone.Minus(begin);
+    NodeId end = w.In(all.Intersect(CodePointSet{{c, 0x10FFFF}}));
+    alternatives.push_back(w.Seq({w.In(begin), w.Opt(w.Seq({w.Text("-"), end}))}));
   }
-  // To what is beyond ASCII from any of them, once.
-  ranges.push_back(w.Seq({w.In(begins), w.Text("-"), w.In(CodePointSet{{0x7F, 0x10FFFF}})}));
+  alternatives.push_back(w.In(alone));
+  return w.b().Choice(alternatives);
+}
+
+// Between two \x or \u escapes of which the second has a greater first digit.
+NodeId EscapeRange(FormatWriter& w) {
+  std::vector<NodeId> ranges;
   NodeId hex = w.In("0-9a-fA-F");
   constexpr std::string_view kLower = "0123456789abcdef", kUpper = "0123456789ABCDEF";
   for (size_t i = 0; i + 1 < kLower.size(); ++i) {
@@ -62,14 +68,12 @@ NodeId ClassRange(FormatWriter& w) {
   return w.b().Choice(ranges);
 }
 
-// A hyphen stands for itself only at either end.
+// A hyphen stands for itself only at either end. (After [^ it may look like that of a range which
+// the circumflex begins; then it is one at the beginning, and what a range ends with is a member.)
 NodeId Class(FormatWriter& w) {
-  NodeId first = w.In(FormatWriter::Set("]\\^-").Complement());
-  NodeId later = w.In(FormatWriter::Set("]\\-").Complement());
-  NodeId any = w.Or({Escape(w), w.Text("\\b"), ClassRange(w)});
+  NodeId member = w.Or({Character(w), Escape(w), w.Text("\\b"), EscapeRange(w)});
   NodeId dash = w.Text("-");
-  NodeId members = w.Or({w.Seq({dash, w.Star(w.Or({later, any}))}),
-                         w.Seq({w.Or({first, any}), w.Star(w.Or({later, any})), w.Opt(dash)})});
+  NodeId members = w.Seq({w.Or({dash, member}), w.Star(member), w.Opt(dash)});
   return w.Seq({w.Text("["), w.Opt(w.Text("^")), w.Opt(members), w.Text("]")});
 }
 
