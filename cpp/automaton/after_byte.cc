@@ -70,14 +70,18 @@ TermId TermStore::AfterByte(TermId id, uint8_t byte, int depth) {
       }
       absl::InlinedVector<TermId, 8> targets;
       if (head.kind == TermKind::kRepeat) {
-        const ByteEdge* e = FindEdge(ExpandLocked(head.few[0]).bytes, byte);
-        if (e != nullptr) {
-          TermId after = id;  // one round less, or all as it was
-          if (head.a != 0 || head.b != kUnbounded) {
-            const int64_t most = head.b == kUnbounded ? kUnbounded : head.b - 1;
-            after = Sequence(Repeat(head.few[0], std::max<int64_t>(head.a - 1, 0), most), rest);
-          }
-          add(Sequence(e->to, after), &targets);
+        const TermId round = head.few[0];
+        auto after = [&] {  // one round less, or all as it was
+          if (head.a == 0 && head.b == kUnbounded) return id;
+          const int64_t most = head.b == kUnbounded ? kUnbounded : head.b - 1;
+          return Sequence(Repeat(round, std::max<int64_t>(head.a - 1, 0), most), rest);
+        };
+        if (const auto text = AsciiHead(round)) {
+          const auto to = AfterText(*text, byte, Sequence(AfterHead(*text, round), after()));
+          if (!to.has_value()) return by_edges();
+          add(*to, &targets);
+        } else if (const ByteEdge* e = FindEdge(ExpandLocked(round).bytes, byte)) {
+          add(Sequence(e->to, after()), &targets);
         }
       } else {
         const TermId to = AfterByte(t.few[0], byte, depth - 1);
@@ -90,7 +94,7 @@ TermId TermStore::AfterByte(TermId id, uint8_t byte, int depth) {
       absl::InlinedVector<TermId, 8> texts, targets;  // of those that begin with ASCII texts
       for (TermId c : t.children()) {
         if (const auto text = AsciiHead(c)) {
-          const auto to = AfterText(*text, byte, *text == c ? Empty() : terms_[c.value].few[1]);
+          const auto to = AfterText(*text, byte, AfterHead(*text, c));
           if (!to.has_value()) return by_edges();
           add(*to, &texts);
         } else {

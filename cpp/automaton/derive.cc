@@ -31,8 +31,9 @@ using EdgeList = absl::InlinedVector<ByteEdge, 16>;
 using CallList = absl::InlinedVector<CallEdge, 4>;
 using TokenList = absl::InlinedVector<TokenEdge, 2>;
 
-constexpr size_t kFewRuns = 4;    // of edges in order, that are gone through side by side
-constexpr size_t kFewEdges = 24;  // up to which sorting is faster than laying over one another
+constexpr size_t kFewRuns = 4;     // of edges in order, that are gone through side by side
+constexpr size_t kMorePieces = 8;  // that come of edges cut in two; more take a longer list
+constexpr size_t kFewEdges = 24;   // up to which sorting is faster than laying over one another
 
 // Joins neighbouring edges of one target.
 void JoinNeighbours(EdgeList* edges) {
@@ -96,6 +97,7 @@ class Deriver {
           break;
         }
         ReadHead(t_.children()[0], t_.children()[1]);
+        ReadAscii();
         if (s_.terms_[t_.children()[0].value].nullable) {
           Append(t_.children()[1], s_.Empty());
           MergeSpelling(t_.children()[1]);
@@ -105,7 +107,7 @@ class Deriver {
       case TermKind::kChoice:
         for (TermId c : t_.children()) {
           if (const auto head = s_.AsciiHead(c)) {
-            JsonText(*head, *head == c ? s_.Empty() : s_.terms_[c.value].children()[1]);
+            JsonText(*head, s_.AfterHead(*head, c));
             continue;
           }
           Append(c, s_.Empty());
@@ -116,6 +118,8 @@ class Deriver {
         break;
       case TermKind::kRepeat:
         ReadHead(id_, s_.Empty());
+        ReadAscii();
+        Determinise();
         break;
       case TermKind::kCall:
         calls_.push_back({ProcId(static_cast<uint32_t>(t_.a)), s_.Empty()});
@@ -221,6 +225,10 @@ class Deriver {
         rest = s_.Sequence(s_.Repeat(id, std::max<int64_t>(head.a - 1, 0), most), rest);
       }
     }
+    if (const auto text = s_.AsciiHead(id)) {
+      JsonText(*text, s_.Sequence(s_.AfterHead(*text, id), rest));
+      return;
+    }
     Append(id, rest);
     MergeSpelling(id);
   }
@@ -304,22 +312,29 @@ class Deriver {
   // Two runs, of which one is mostly a few edges among the many of the other: after a character of
   // a class, say, the hyphen of a range beside all that may come next.
   void MergeTwo(std::span<const ByteEdge> x, std::span<const ByteEdge> y) {
-    std::array<ByteEdge, 256> merged;
-    size_t n = 0;
+    EdgeList merged;
+    merged.reserve(x.size() + y.size() + kMorePieces);
     std::pair<TermId, TermId> last;
     TermId last_choice;
     int at = 0;  // the first byte that is not done
     auto add = [&](int end, TermId to) {
-      merged[n++] = {static_cast<uint8_t>(at), static_cast<uint8_t>(end), to};
+      merged.push_back({static_cast<uint8_t>(at), static_cast<uint8_t>(end), to});
       at = end + 1;
     };
     // Edges of `from` before `begin`, which the other run does not read.
     auto add_alone = [&](std::span<const ByteEdge>* from, int begin) {
       const ByteEdge* e = from->data();
       const ByteEdge* const end = e + from->size();
-      for (; e != end && e->hi < begin; ++e) {
-        at = std::max<int>(at, e->lo);
+      if (e != end && e->hi < begin) {
+        at = std::max<int>(at, e->lo);  // the first may have been read in part
         add(e->hi, e->to);
+        const ByteEdge* const rest =
+            std::partition_point(++e, end, [&](const ByteEdge& edge) { return edge.hi < begin; });
+        if (e != rest) {
+          merged.insert(merged.end(), e, rest);
+          at = rest[-1].hi + 1;
+          e = rest;
+        }
       }
       *from = {e, end};
       if (e != end && std::max<int>(at, e->lo) < begin) {
@@ -344,7 +359,7 @@ class Deriver {
     }
     add_alone(&x, 256);
     add_alone(&y, 256);
-    bytes_.assign(merged.begin(), merged.begin() + n);
+    bytes_ = std::move(merged);
   }
 
   // The choice of targets that come in pieces: as a rule many pieces have the same ones, between
@@ -513,6 +528,10 @@ std::optional<TermId> TermStore::AsciiHead(TermId id) const {
   return id;
 }
 
+TermId TermStore::AfterHead(TermId text, TermId id) const {
+  return text == id ? Empty() : terms_[id.value].children()[1];
+}
+
 const Expansion* TermStore::Derive(TermId id, bool raw) { return Deriver(*this, id, raw).Run(); }
 
 const Expansion& TermStore::ExpandLocked(TermId id) {
@@ -531,17 +550,25 @@ const Expansion& TermStore::ExpandLocked(TermId id) {
         todo.push_back(part);
       }
     };
+    auto need_unless_ascii = [&](TermId part) {  // texts of ASCII are read without
+      if (!AsciiHead(part).has_value()) need(part);
+    };
     if (t.kind == TermKind::kSequence) {
       const Term& head = terms_[t.children()[0].value];
       // A text is read in one go with the rest, a repeat round by round. The rest is read only
       // where the head may be empty.
       if (head.kind != TermKind::kBytes && head.kind != TermKind::kJsonText) {
-        need(head.kind == TermKind::kRepeat ? head.children()[0] : t.children()[0]);
+        need_unless_ascii(head.kind == TermKind::kRepeat ? head.children()[0] : t.children()[0]);
       }
       if (head.nullable) need(t.children()[1]);
     } else {
+      const bool by_text = t.kind == TermKind::kChoice || t.kind == TermKind::kRepeat;
       for (TermId part : t.children()) {
-        if (t.kind != TermKind::kChoice || !AsciiHead(part).has_value()) need(part);
+        if (by_text) {
+          need_unless_ascii(part);
+        } else {
+          need(part);
+        }
       }
     }
     if (todo.size() > before) continue;

@@ -584,6 +584,8 @@ class TermStore {
   bool AddTexts(TermId id, std::vector<std::string>* texts) const;
   // The text of a JSON string that `id` begins with, where its first character is ASCII.
   std::optional<TermId> AsciiHead(TermId id) const;
+  // What comes after a text that is `id` or its head.
+  TermId AfterHead(TermId text, TermId id) const;
 
   // Read at the end of every call of a matcher: beside what does not change.
   std::atomic<Overrun> overrun_ = Overrun::kNone;

@@ -211,22 +211,39 @@ WalkLoop Regions::Of(TermStore& terms, TermId state) {
   return loop;
 }
 
+// States that differ in ASCII only are asked for what is beyond it once.
+void Regions::FindBeyond(TermStore& terms, Region* region) {
+  for (TermId state : region->states) {
+    auto beyond_ascii = [&terms](TermId of) {
+      const std::span<const ByteEdge> edges = terms.Expand(of).bytes;
+      return std::ranges::subrange(
+          std::ranges::partition_point(edges, [](const ByteEdge& e) { return e.hi < 0x80; }),
+          edges.end());
+    };
+    auto same = [](const ByteEdge& x, const ByteEdge& y) {
+      return x.lo == y.lo && x.hi == y.hi && x.to == y.to;
+    };
+    const bool known = std::ranges::any_of(region->beyond, [&](TermId other) {
+      return std::ranges::equal(beyond_ascii(state), beyond_ascii(other), same);
+    });
+    if (!known) region->beyond.push_back(state);
+  }
+}
+
 void Regions::LookAtLeads(TermStore& terms, uint64_t leads, WalkLoop* loop) {
   Region& region = *Find(terms, loop->loose);
   if (region.alphabet.low != loop->alphabet.low || region.alphabet.high != loop->alphabet.high) {
     loop->looked = ~uint64_t{0};  // found anew, after others had to make room, in another way
     return;
   }
+  if (region.beyond.empty()) FindBeyond(terms, &region);
   for (leads &= ~region.looked; leads != 0; leads &= leads - 1) {
     const auto lead = static_cast<uint8_t>(Alphabet::kFirstLead + std::countr_zero(leads));
     region.looked |= leads & ~(leads - 1);
     if (lead < 0xC2 || lead > 0xF4) break;
-    TermId seen;  // many states have the same character begun after it
-    const bool all = std::ranges::all_of(region.states, [&](TermId state) {
+    const bool all = std::ranges::all_of(region.beyond, [&](TermId state) {
       const ByteEdge* e = FindEdge(terms.Expand(state).bytes, lead);
-      if (e == nullptr || e->to == seen) return e != nullptr;
-      seen = e->to;
-      return AllLead(terms, seen, BytesAfter(lead), region.states);
+      return e != nullptr && AllLead(terms, e->to, BytesAfter(lead), region.states);
     });
     if (!all) break;
     region.alphabet.AddLead(lead);

@@ -60,9 +60,11 @@ class Regions {
     uint64_t looked = 0;         // first bytes asked for
     uint64_t completion = 0;     // the longest of the states' shortest texts
     std::vector<TermId> states;  // none where the alphabet is not worth it
+    std::vector<TermId> beyond;  // of these, such that differ in more than ASCII; once asked
   };
   Region* Find(TermStore& terms, TermId start);
   void Search(TermStore& terms, TermId start, Region* region);
+  void FindBeyond(TermStore& terms, Region* region);
 
   std::deque<Region> regions_;
   absl::flat_hash_map<uint32_t, Region*> by_state_;  // of states in it that read the same
