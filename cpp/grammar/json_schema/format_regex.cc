@@ -10,8 +10,11 @@
 // \1 to \9 come after as many groups that are in no other, and \k<n> after the group n, whose name
 // is then one character, and which is the only named one; neither is inside of a group.
 //
-// Cost: some hundred nodes. Source: ECMA-262, 22.2.1. Tested by tests/grammar/formats_test.cc.
+// Cost: some thousand nodes. Source: ECMA-262, 22.2.1. Tested by tests/grammar/formats_test.cc.
+#include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "grammar/json_schema/format_writer.h"
@@ -23,68 +26,202 @@ constexpr int kMaxGroupDepth = 4;
 constexpr std::string_view kSyntax = "\\^$.*+?()[]{}|";
 constexpr std::string_view kNameStart = "a-zA-Z_$";
 
-// What may follow a backslash inside and outside of brackets.
+// Punctuation that stands for itself after a backslash.
+const CodePointSet& Escapable() {
+  static const CodePointSet* const set =
+      new CodePointSet{{' ', '/'}, {':', '@'}, {'[', '^'}, {'`', '`'}, {'{', '~'}};
+  return *set;
+}
+
+// Behind a backslash.
+NodeId ControlLetter(FormatWriter& w) { return w.Seq({w.Text("c"), w.In("a-zA-Z")}); }
+
+// Outside of brackets.
 NodeId Escape(FormatWriter& w) {
   NodeId hex = w.In("0-9a-fA-F");
-  NodeId itself = w.In(CodePointSet{{' ', '/'}, {':', '@'}, {'[', '^'}, {'`', '`'}, {'{', '~'}});
-  return w.Seq(
-      {w.Text("\\"),
-       w.Or({w.In("dDsSwWnrtfv"), itself, w.Seq({w.Text("x"), w.Times(hex, 2)}),
-             w.Seq({w.Text("u"), w.Times(hex, 4)}), w.Seq({w.Text("c"), w.In("a-zA-Z")})})});
+  return w.Seq({w.Text("\\"),
+                w.Or({w.In("dDsSwWnrtfv"), w.In(Escapable()), w.Seq({w.Text("x"), w.Times(hex, 2)}),
+                      w.Seq({w.Text("u"), w.Times(hex, 4)}), ControlLetter(w)})});
 }
 
-// A character, or a range from one of ASCII to any greater or equal one. Which one a range begins
-// with decides what it may end with, so each is an alternative of its own.
-NodeId Character(FormatWriter& w) {
-  const CodePointSet all = FormatWriter::Set("]\\-").Complement();
-  std::vector<NodeId> alternatives;
-  CodePointSet alone = all;
-  for (uint32_t c = ' '; c <= '~'; ++c) {
-    if (!all.Has(c)) continue;
-    const CodePointSet begin = CodePointSet::Of(c);
-    alone = alone.Minus(begin);
-    NodeId end = w.In(all.Intersect(CodePointSet{{c, 0x10FFFF}}));
-    alternatives.push_back(w.Seq({w.In(begin), w.Opt(w.Seq({w.Text("-"), end}))}));
+// Members of a class that may begin a range.
+class RangeWriter {
+ public:
+  explicit RangeWriter(FormatWriter& w)
+      : w_(w), hex_(w.In("0-9a-fA-F")), all_(FormatWriter::Set("]\\-").Complement()) {
+    for (size_t d = 0; d < kDigits; ++d) {
+      digits_[d] = w.In(std::string{kLower[d], kUpper[d]});
+      above_[d] = w.In(std::string(kLower.substr(d + 1)) + std::string(kUpper.substr(d + 1)));
+      from_[d] = w.In(std::string(kLower.substr(d)) + std::string(kUpper.substr(d)));
+    }
+    for (size_t d = 0; d <= kBeyondAscii; ++d) escapes_from_[d] = EscapesFrom(d);
   }
-  alternatives.push_back(w.In(alone));
-  return w.b().Choice(alternatives);
-}
 
-// Between two \x or \u escapes of which the second has a greater first digit.
-NodeId EscapeRange(FormatWriter& w) {
-  std::vector<NodeId> ranges;
-  NodeId hex = w.In("0-9a-fA-F");
-  constexpr std::string_view kLower = "0123456789abcdef", kUpper = "0123456789ABCDEF";
-  for (size_t i = 0; i + 1 < kLower.size(); ++i) {
-    std::string first = {kLower[i], kUpper[i]};
-    std::string greater = std::string(kLower.substr(i + 1)) + std::string(kUpper.substr(i + 1));
-    auto range = [&](std::string_view letter, int more) {
-      NodeId begin = w.Text("\\" + std::string(letter)), rest = w.Times(hex, more);
-      return w.Seq({begin, w.In(first), rest, w.Text("-"), begin, w.In(greater), rest});
+  // A character, as it is or behind a backslash, or a range from one of ASCII to any greater or
+  // equal one. Which one a range begins with decides what it may end with, so each is an
+  // alternative of its own.
+  NodeId Characters() {
+    std::vector<NodeId> alternatives;
+    CodePointSet alone = all_;
+    for (uint32_t c = ' '; c <= '~'; ++c) {
+      const CodePointSet begin = CodePointSet::Of(c), ends = CodePointSet{{c, 0x10FFFF}};
+      std::vector<NodeId> spellings;
+      if (all_.Has(c)) spellings.push_back(w_.In(begin));
+      if (Escapable().Has(c)) spellings.push_back(w_.Seq({w_.Text("\\"), w_.In(begin)}));
+      alone = alone.Minus(begin);
+      NodeId end = w_.Or({w_.In(all_.Intersect(ends)), escapes_from_[c / 16 + 1],
+                          w_.Seq({w_.Text("\\"), w_.In(Escapable().Intersect(ends))})});
+      alternatives.push_back(w_.Seq({w_.b().Choice(spellings), To(end)}));
+    }
+    alternatives.push_back(w_.In(alone));
+    return w_.b().Choice(alternatives);
+  }
+
+  // What has a letter of its own, or a range from a control character to no smaller one.
+  NodeId Letters() {
+    NodeId printable = w_.Or({w_.In(all_.Intersect(CodePointSet{{' ', 0x10FFFF}})),
+                              escapes_from_[2], w_.Seq({w_.Text("\\"), w_.In(Escapable())})});
+    NodeId any = w_.Or({printable, escapes_from_[0]});
+    return w_.Or({w_.Seq({w_.Text("\\"), w_.Or({w_.In("bdDsSwW"), ControlLetter(w_)})}),
+                  w_.Seq({w_.Text("\\"), w_.In("nrtfv"), To(printable)}),
+                  w_.Seq({w_.Text("\\0-"), any})});
+  }
+
+  // \xHH, or a range from it to a greater one, also one of \u; control characters to the digit,
+  // others by their first digits.
+  NodeId ByTwoDigits() {
+    std::vector<NodeId> first;
+    NodeId longer = w_.Seq({w_.Text("u"), BeyondLatin()});
+    for (size_t d = 0; d < kDigits; ++d) {
+      std::vector<NodeId> ends = {longer};
+      if (d + 1 < kDigits) ends.push_back(w_.Seq({w_.Text("x"), above_[d], hex_}));
+      auto to = [&](std::vector<NodeId> escaped) {
+        NodeId end = w_.Seq({w_.Text("\\"), w_.b().Choice(escaped)});
+        const auto next = static_cast<uint32_t>(16 * (d + 1));
+        return To(w_.Or({end, w_.In(all_.Intersect(CodePointSet{{next, 0x10FFFF}}))}));
+      };
+      if (d > 1) {
+        first.push_back(w_.Seq({digits_[d], hex_, to(ends)}));
+        continue;
+      }
+      std::vector<NodeId> second;
+      for (size_t e = 0; e < kDigits; ++e) {
+        ends.push_back(w_.Seq({w_.Text("x"), digits_[d], from_[e]}));
+        second.push_back(w_.Seq({digits_[e], to(ends)}));
+        ends.pop_back();
+      }
+      first.push_back(w_.Seq({digits_[d], w_.b().Choice(second)}));
+    }
+    return w_.Seq({w_.Text("\\x"), w_.b().Choice(first)});
+  }
+
+  // \uHHHH, or a range from it to a greater one, which is told by its first digit; where scripts
+  // are that take less than what has one first digit, by two or three.
+  NodeId ByFourDigits() {
+    std::vector<NodeId> ends;  // that are known to be greater
+    auto to = [&] {
+      return ends.empty() ? w_.Empty() : To(w_.Seq({w_.Text("\\u"), w_.b().Choice(ends)}));
     };
-    ranges.push_back(range("x", 1));
-    ranges.push_back(range("u", 3));
+    auto above = [&](size_t digit, std::initializer_list<NodeId> before, int more) {
+      std::vector<NodeId> parts = before;
+      parts.insert(parts.end(), {above_[digit], w_.Times(hex_, more)});
+      if (digit + 1 < kDigits) ends.push_back(w_.b().Sequence(parts));
+    };
+    std::vector<NodeId> first, second, third;
+    for (size_t d = 0; d < kDigits; ++d) {
+      ends.clear();
+      above(d, {}, 3);
+      if (kByTwoDigits.find(kLower[d]) == std::string_view::npos) {
+        first.push_back(w_.Seq({digits_[d], w_.Times(hex_, 3), to()}));
+        continue;
+      }
+      second.clear();
+      for (size_t e = 0; e < kDigits; ++e) {
+        const size_t before = ends.size();
+        above(e, {digits_[d]}, 2);
+        const std::string prefix = {kLower[d], kLower[e]};
+        if (std::ranges::find(kByThreeDigits, prefix) == std::end(kByThreeDigits)) {
+          second.push_back(w_.Seq({digits_[e], w_.Times(hex_, 2), to()}));
+        } else {
+          third.clear();
+          for (size_t f = 0; f < kDigits; ++f) {
+            const size_t before_third = ends.size();
+            above(f, {digits_[d], digits_[e]}, 1);
+            third.push_back(w_.Seq({digits_[f], hex_, to()}));
+            ends.resize(before_third);
+          }
+          second.push_back(w_.Seq({digits_[e], w_.b().Choice(third)}));
+        }
+        ends.resize(before);
+      }
+      first.push_back(w_.Seq({digits_[d], w_.b().Choice(second)}));
+    }
+    return w_.Seq({w_.Text("\\u"), w_.b().Choice(first)});
   }
-  return w.b().Choice(ranges);
-}
+
+ private:
+  static constexpr size_t kDigits = 16, kBeyondAscii = 8;
+  static constexpr std::string_view kLower = "0123456789abcdef", kUpper = "0123456789ABCDEF";
+  static constexpr std::string_view kByTwoDigits = "023f";
+  // Latin, Cyrillic, Arabic, punctuation, kana. Each takes a compile some 15 us.
+  static constexpr std::string_view kByThreeDigits[] = {"00", "04", "06", "20", "30"};
+
+  NodeId To(NodeId end) { return w_.Opt(w_.Seq({w_.Text("-"), end})); }
+  // The digits of a number over 0xFF.
+  NodeId BeyondLatin() {
+    return w_.Or({w_.Seq({above_[0], w_.Times(hex_, 3)}),
+                  w_.Seq({w_.Text("0"), above_[0], w_.Times(hex_, 2)})});
+  }
+  // \x and \u escapes of characters whose number is no less than 16 times `digit`.
+  NodeId EscapesFrom(size_t digit) {
+    NodeId low = w_.Seq({from_[digit], hex_});
+    return w_.Seq(
+        {w_.Text("\\"),
+         w_.Or({w_.Seq({w_.Text("x"), low}),
+                w_.Seq({w_.Text("u"), w_.Or({BeyondLatin(), w_.Seq({w_.Text("00"), low})})})})});
+  }
+
+  FormatWriter& w_;
+  const NodeId hex_;
+  const CodePointSet all_;  // what stands for itself
+  std::array<NodeId, kDigits> digits_, above_, from_;
+  std::array<NodeId, kBeyondAscii + 1> escapes_from_;
+};
 
 // A hyphen stands for itself only at either end. (After [^ it may look like that of a range which
 // the circumflex begins; then it is one at the beginning, and what a range ends with is a member.)
 NodeId Class(FormatWriter& w) {
-  NodeId member = w.Or({Character(w), Escape(w), w.Text("\\b"), EscapeRange(w)});
-  NodeId dash = w.Text("-");
-  NodeId members = w.Seq({w.Or({dash, member}), w.Star(member), w.Opt(dash)});
-  return w.Seq({w.Text("["), w.Opt(w.Text("^")), w.Opt(members), w.Text("]")});
+  RangeWriter ranges(w);
+  NodeId member =
+      w.Or({ranges.Characters(), ranges.Letters(), ranges.ByTwoDigits(), ranges.ByFourDigits()});
+  NodeId dash = w.Opt(w.Text("-"));
+  // No digit comes after \0: it is the last one, or begins a range.
+  return w.Seq({w.Text("["), w.Opt(w.Text("^")), dash, w.Star(member), w.Opt(w.Text("\\0")), dash,
+                w.Text("]")});
 }
 
 NodeId Quantifier(FormatWriter& w) {
   NodeId digit = w.In("0-9"), nonzero = w.In("1-9");
   NodeId number = w.Or({w.Text("0"), w.Seq({nonzero, w.Rep(digit, 0, 2)})});
-  // n,m with n <= m: one digit each, or more digits in m than in n.
+  // n,m with n <= m: one or two digits each, three of which the first tell, or more digits in m
+  // than in n.
   std::vector<NodeId> pairs;
   constexpr std::string_view kDigits = "0123456789";
-  for (size_t i = 0; i < kDigits.size(); ++i) {
-    pairs.push_back(w.Seq({w.Text(kDigits.substr(i, 1)), w.Text(","), w.In(kDigits.substr(i))}));
+  auto from = [&](size_t d) { return w.In(kDigits.substr(d)); };
+  NodeId comma = w.Text(",");
+  for (size_t d = 0; d < kDigits.size(); ++d) {
+    NodeId first = w.Text(kDigits.substr(d, 1));
+    pairs.push_back(w.Seq({first, comma, from(d)}));
+    if (d == 0) continue;
+    std::vector<NodeId> later;
+    if (d < 9) {
+      later.push_back(w.Seq({digit, comma, from(d + 1), digit}));
+      later.push_back(w.Seq({w.Times(digit, 2), comma, from(d + 1), w.Times(digit, 2)}));
+    }
+    for (size_t e = 0; e < kDigits.size(); ++e) {
+      later.push_back(w.Seq({w.Text(kDigits.substr(e, 1)), comma, first, from(e)}));
+    }
+    pairs.push_back(w.Seq({first, w.b().Choice(later)}));
   }
   NodeId longer = w.Or({w.Seq({digit, w.Text(","), nonzero, w.Rep(digit, 1, 2)}),
                         w.Seq({nonzero, digit, w.Text(","), nonzero, w.Times(digit, 2)})});
