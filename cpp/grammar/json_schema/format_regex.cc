@@ -77,14 +77,16 @@ class RangeWriter {
     return w_.b().Choice(alternatives);
   }
 
-  // What has a letter of its own, or a range from a control character to no smaller one.
+  // What has a letter of its own, or a range from a control character to no smaller one. No digit
+  // comes after \0: rather a character that begins no range.
   NodeId Letters() {
     NodeId printable = w_.Or({w_.In(all_.Intersect(CodePointSet{{' ', 0x10FFFF}})),
                               escapes_from_[2], w_.Seq({w_.Text("\\"), w_.In(Escapable())})});
     NodeId any = w_.Or({printable, escapes_from_[0]});
     return w_.Or({w_.Seq({w_.Text("\\"), w_.Or({w_.In("bdDsSwW"), ControlLetter(w_)})}),
                   w_.Seq({w_.Text("\\"), w_.In("nrtfv"), To(printable)}),
-                  w_.Seq({w_.Text("\\0-"), any})});
+                  w_.Seq({w_.Text("\\0-"), any}),
+                  w_.Seq({w_.Text("\\0"), w_.In(all_.Minus(FormatWriter::Set("0-9")))})});
   }
 
   // \xHH, or a range from it to a greater one, also one of \u; control characters to the digit,
@@ -195,7 +197,7 @@ NodeId Class(FormatWriter& w) {
   NodeId member =
       w.Or({ranges.Characters(), ranges.Letters(), ranges.ByTwoDigits(), ranges.ByFourDigits()});
   NodeId dash = w.Opt(w.Text("-"));
-  // No digit comes after \0: it is the last one, or begins a range.
+  // No digit comes after \0: it may be the last one.
   return w.Seq({w.Text("["), w.Opt(w.Text("^")), dash, w.Star(member), w.Opt(w.Text("\\0")), dash,
                 w.Text("]")});
 }
