@@ -328,8 +328,9 @@ class Deriver {
       if (e != end && e->hi < begin) {
         at = std::max<int>(at, e->lo);  // the first may have been read in part
         add(e->hi, e->to);
+        ++e;
         const ByteEdge* const rest =
-            std::partition_point(++e, end, [&](const ByteEdge& edge) { return edge.hi < begin; });
+            std::partition_point(e, end, [&](const ByteEdge& edge) { return edge.hi < begin; });
         if (e != rest) {
           merged.insert(merged.end(), e, rest);
           at = rest[-1].hi + 1;
@@ -563,13 +564,7 @@ const Expansion& TermStore::ExpandLocked(TermId id) {
       if (head.nullable) need(t.children()[1]);
     } else {
       const bool by_text = t.kind == TermKind::kChoice || t.kind == TermKind::kRepeat;
-      for (TermId part : t.children()) {
-        if (by_text) {
-          need_unless_ascii(part);
-        } else {
-          need(part);
-        }
-      }
+      for (TermId part : t.children()) by_text ? need_unless_ascii(part) : need(part);
     }
     if (todo.size() > before) continue;
     todo.pop_back();

@@ -241,9 +241,12 @@ void Regions::LookAtLeads(TermStore& terms, uint64_t leads, WalkLoop* loop) {
     const auto lead = static_cast<uint8_t>(Alphabet::kFirstLead + std::countr_zero(leads));
     region.looked |= leads & ~(leads - 1);
     if (lead < 0xC2 || lead > 0xF4) break;
+    TermId seen;  // many states have the same character begun after it
     const bool all = std::ranges::all_of(region.beyond, [&](TermId state) {
       const ByteEdge* e = FindEdge(terms.Expand(state).bytes, lead);
-      return e != nullptr && AllLead(terms, e->to, BytesAfter(lead), region.states);
+      if (e == nullptr || e->to == seen) return e != nullptr;
+      seen = e->to;
+      return AllLead(terms, seen, BytesAfter(lead), region.states);
     });
     if (!all) break;
     region.alphabet.AddLead(lead);
