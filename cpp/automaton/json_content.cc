@@ -253,7 +253,9 @@ bool TermStore::MergeAnyContent(TermList* parts) {
   bool said = false;
   for (TermId id : *parts) {
     const Term& t = terms_[id.value];
-    if (t.kind == TermKind::kNot || !IsJsonContent(id)) continue;
+    // What may be empty says nothing of a least length.
+    if (t.kind == TermKind::kNot || (t.nullable && least > 0 && most == kUnbounded)) continue;
+    if (!IsJsonContent(id)) continue;
     auto is_said = [&] {
       return most == kUnbounded && (least == 0 || (least == 1 && !t.nullable));
     };
