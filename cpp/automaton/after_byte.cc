@@ -10,8 +10,6 @@
 // tests/automaton/after_byte_test.cc compares with the edges.
 #include <absl/container/inlined_vector.h>
 
-#include <algorithm>
-
 #include "automaton/term_store.h"
 #include "base/sorted.h"
 #include "base/utf8.h"
@@ -71,17 +69,12 @@ TermId TermStore::AfterByte(TermId id, uint8_t byte, int depth) {
       absl::InlinedVector<TermId, 8> targets;
       if (head.kind == TermKind::kRepeat) {
         const TermId round = head.few[0];
-        auto after = [&] {  // one round less, or all as it was
-          if (head.a == 0 && head.b == kUnbounded) return id;
-          const int64_t most = head.b == kUnbounded ? kUnbounded : head.b - 1;
-          return Sequence(Repeat(round, std::max<int64_t>(head.a - 1, 0), most), rest);
-        };
         if (const auto text = AsciiHead(round)) {
-          const auto to = AfterText(*text, byte, Sequence(AfterHead(*text, round), after()));
+          const auto to = AfterText(*text, byte, Sequence(AfterHead(*text, round), AfterRound(head, rest, id)));
           if (!to.has_value()) return by_edges();
           add(*to, &targets);
         } else if (const ByteEdge* e = FindEdge(ExpandLocked(round).bytes, byte)) {
-          add(Sequence(e->to, after()), &targets);
+          add(Sequence(e->to, AfterRound(head, rest, id)), &targets);
         }
       } else {
         const TermId to = AfterByte(t.few[0], byte, depth - 1);

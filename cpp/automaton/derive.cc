@@ -97,7 +97,6 @@ class Deriver {
           break;
         }
         ReadHead(t_.children()[0], t_.children()[1]);
-        ReadAscii();
         if (s_.terms_[t_.children()[0].value].nullable) {
           Append(t_.children()[1], s_.Empty());
           MergeSpelling(t_.children()[1]);
@@ -118,7 +117,6 @@ class Deriver {
         break;
       case TermKind::kRepeat:
         ReadHead(id_, s_.Empty());
-        ReadAscii();
         Determinise();
         break;
       case TermKind::kCall:
@@ -218,15 +216,11 @@ class Deriver {
     const Term& head = s_.terms_[id.value];
     if (head.kind == TermKind::kRepeat) {
       id = head.children()[0];
-      if (head.a == 0 && head.b == kUnbounded) {
-        rest = id_;  // after one round all is as it was
-      } else {
-        const int64_t most = head.b == kUnbounded ? kUnbounded : head.b - 1;
-        rest = s_.Sequence(s_.Repeat(id, std::max<int64_t>(head.a - 1, 0), most), rest);
-      }
+      rest = s_.AfterRound(head, rest, id_);
     }
     if (const auto text = s_.AsciiHead(id)) {
       JsonText(*text, s_.Sequence(s_.AfterHead(*text, id), rest));
+      ReadAscii();
       return;
     }
     Append(id, rest);
@@ -533,6 +527,12 @@ TermId TermStore::AfterHead(TermId text, TermId id) const {
   return text == id ? Empty() : terms_[id.value].children()[1];
 }
 
+TermId TermStore::AfterRound(const Term& repeat, TermId rest, TermId both) {
+  if (repeat.a == 0 && repeat.b == kUnbounded) return both;
+  const int64_t most = repeat.b == kUnbounded ? kUnbounded : repeat.b - 1;
+  return Sequence(Repeat(repeat.children()[0], std::max<int64_t>(repeat.a - 1, 0), most), rest);
+}
+
 const Expansion* TermStore::Derive(TermId id, bool raw) { return Deriver(*this, id, raw).Run(); }
 
 const Expansion& TermStore::ExpandLocked(TermId id) {
@@ -546,25 +546,25 @@ const Expansion& TermStore::ExpandLocked(TermId id) {
       continue;
     }
     const size_t before = todo.size();
-    auto need = [&](TermId part) {
+    // `by_text`: where the part begins with a text of ASCII, that is read without the part's edges.
+    auto need = [&](TermId part, bool by_text) {
+      if (by_text && AsciiHead(part).has_value()) return;
       if (terms_[part.value].expansion.load(std::memory_order_relaxed) == nullptr) {
         todo.push_back(part);
       }
-    };
-    auto need_unless_ascii = [&](TermId part) {  // texts of ASCII are read without
-      if (!AsciiHead(part).has_value()) need(part);
     };
     if (t.kind == TermKind::kSequence) {
       const Term& head = terms_[t.children()[0].value];
       // A text is read in one go with the rest, a repeat round by round. The rest is read only
       // where the head may be empty.
       if (head.kind != TermKind::kBytes && head.kind != TermKind::kJsonText) {
-        need_unless_ascii(head.kind == TermKind::kRepeat ? head.children()[0] : t.children()[0]);
+        const bool repeat = head.kind == TermKind::kRepeat;
+        need(repeat ? head.children()[0] : t.children()[0], repeat);
       }
-      if (head.nullable) need(t.children()[1]);
+      if (head.nullable) need(t.children()[1], false);
     } else {
       const bool by_text = t.kind == TermKind::kChoice || t.kind == TermKind::kRepeat;
-      for (TermId part : t.children()) by_text ? need_unless_ascii(part) : need(part);
+      for (TermId part : t.children()) need(part, by_text);
     }
     if (todo.size() > before) continue;
     todo.pop_back();

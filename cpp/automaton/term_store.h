@@ -586,6 +586,9 @@ class TermStore {
   std::optional<TermId> AsciiHead(TermId id) const;
   // What comes after a text that is `id` or its head.
   TermId AfterHead(TermId text, TermId id) const;
+  // What comes after one round of a repeat that `rest` follows, `both` together: of a loop without
+  // bounds all is as it was, of others one round is done.
+  TermId AfterRound(const Term& repeat, TermId rest, TermId both);
 
   // Read at the end of every call of a matcher: beside what does not change.
   std::atomic<Overrun> overrun_ = Overrun::kNone;

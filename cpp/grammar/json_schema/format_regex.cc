@@ -64,13 +64,12 @@ class RangeWriter {
     std::vector<NodeId> alternatives;
     CodePointSet alone = all_;
     for (uint32_t c = ' '; c <= '~'; ++c) {
-      const CodePointSet begin = CodePointSet::Of(c), ends = CodePointSet{{c, 0x10FFFF}};
+      const CodePointSet begin = CodePointSet::Of(c);
       std::vector<NodeId> spellings;
       if (all_.Has(c)) spellings.push_back(w_.In(begin));
       if (Escapable().Has(c)) spellings.push_back(w_.Seq({w_.Text("\\"), w_.In(begin)}));
       alone = alone.Minus(begin);
-      NodeId end = w_.Or({w_.In(all_.Intersect(ends)), escapes_from_[c / 16 + 1],
-                          w_.Seq({w_.Text("\\"), w_.In(Escapable().Intersect(ends))})});
+      NodeId end = w_.Or({CharactersFrom(c), escapes_from_[c / 16 + 1]});
       alternatives.push_back(w_.Seq({w_.b().Choice(spellings), To(end)}));
     }
     alternatives.push_back(w_.In(alone));
@@ -80,8 +79,7 @@ class RangeWriter {
   // What has a letter of its own, or a range from a control character to no smaller one. No digit
   // comes after \0: rather a character that begins no range.
   NodeId Letters() {
-    NodeId printable = w_.Or({w_.In(all_.Intersect(CodePointSet{{' ', 0x10FFFF}})),
-                              escapes_from_[2], w_.Seq({w_.Text("\\"), w_.In(Escapable())})});
+    NodeId printable = w_.Or({CharactersFrom(' '), escapes_from_[2]});
     NodeId any = w_.Or({printable, escapes_from_[0]});
     return w_.Or({w_.Seq({w_.Text("\\"), w_.Or({w_.In("bdDsSwW"), ControlLetter(w_)})}),
                   w_.Seq({w_.Text("\\"), w_.In("nrtfv"), To(printable)}),
@@ -97,19 +95,16 @@ class RangeWriter {
     for (size_t d = 0; d < kDigits; ++d) {
       std::vector<NodeId> ends = {longer};
       if (d + 1 < kDigits) ends.push_back(w_.Seq({w_.Text("x"), above_[d], hex_}));
-      auto to = [&](std::vector<NodeId> escaped) {
-        NodeId end = w_.Seq({w_.Text("\\"), w_.b().Choice(escaped)});
-        const auto next = static_cast<uint32_t>(16 * (d + 1));
-        return To(w_.Or({end, w_.In(all_.Intersect(CodePointSet{{next, 0x10FFFF}}))}));
-      };
+      NodeId plain = w_.In(PlainFrom(static_cast<uint32_t>(16 * (d + 1))));
+      auto to = [&] { return To(w_.Or({w_.Seq({w_.Text("\\"), w_.b().Choice(ends)}), plain})); };
       if (d > 1) {
-        first.push_back(w_.Seq({digits_[d], hex_, to(ends)}));
+        first.push_back(w_.Seq({digits_[d], hex_, to()}));
         continue;
       }
       std::vector<NodeId> second;
       for (size_t e = 0; e < kDigits; ++e) {
         ends.push_back(w_.Seq({w_.Text("x"), digits_[d], from_[e]}));
-        second.push_back(w_.Seq({digits_[e], to(ends)}));
+        second.push_back(w_.Seq({digits_[e], to()}));
         ends.pop_back();
       }
       first.push_back(w_.Seq({digits_[d], w_.b().Choice(second)}));
@@ -125,9 +120,10 @@ class RangeWriter {
       return ends.empty() ? w_.Empty() : To(w_.Seq({w_.Text("\\u"), w_.b().Choice(ends)}));
     };
     auto above = [&](size_t digit, std::initializer_list<NodeId> before, int more) {
+      if (digit + 1 == kDigits) return;
       std::vector<NodeId> parts = before;
       parts.insert(parts.end(), {above_[digit], w_.Times(hex_, more)});
-      if (digit + 1 < kDigits) ends.push_back(w_.b().Sequence(parts));
+      ends.push_back(w_.b().Sequence(parts));
     };
     std::vector<NodeId> first, second, third;
     for (size_t d = 0; d < kDigits; ++d) {
@@ -169,6 +165,12 @@ class RangeWriter {
   static constexpr std::string_view kByThreeDigits[] = {"00", "04", "06", "20", "30"};
 
   NodeId To(NodeId end) { return w_.Opt(w_.Seq({w_.Text("-"), end})); }
+  CodePointSet PlainFrom(uint32_t c) const { return all_.Intersect(CodePointSet{{c, 0x10FFFF}}); }
+  // Characters from `c` on, as they are or behind a backslash.
+  NodeId CharactersFrom(uint32_t c) {
+    const CodePointSet escapable = Escapable().Intersect(CodePointSet{{c, 0x10FFFF}});
+    return w_.Or({w_.In(PlainFrom(c)), w_.Seq({w_.Text("\\"), w_.In(escapable)})});
+  }
   // The digits of a number over 0xFF.
   NodeId BeyondLatin() {
     return w_.Or({w_.Seq({above_[0], w_.Times(hex_, 3)}),
