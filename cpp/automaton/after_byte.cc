@@ -70,7 +70,8 @@ TermId TermStore::AfterByte(TermId id, uint8_t byte, int depth) {
       if (head.kind == TermKind::kRepeat) {
         const TermId round = head.few[0];
         if (const auto text = AsciiHead(round)) {
-          const auto to = AfterText(*text, byte, Sequence(AfterHead(*text, round), AfterRound(head, rest, id)));
+          const auto to =
+              AfterText(*text, byte, Sequence(AfterHead(*text, round), AfterRound(head, rest, id)));
           if (!to.has_value()) return by_edges();
           add(*to, &targets);
         } else if (const ByteEdge* e = FindEdge(ExpandLocked(round).bytes, byte)) {
