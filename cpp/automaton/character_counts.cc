@@ -73,13 +73,12 @@ void Meet(const JsonPlaces::Map& moves, const Counts& other, Counts* counts) {
 }  // namespace
 
 const Counts& TermStore::CharacterCounts(TermId id) {
-  IsJsonContent(id);  // makes the moves of all parts
   auto known = [&](TermId t) -> const Counts* {
     const auto* counts = json_counts_.Find(t.value);
     return counts == nullptr ? nullptr : *counts;
   };
   ForEachUnknownPart(terms_, id, known, [&](TermId part, const Term& t) {
-    const JsonPlaces::Map& moves = *json_moves_.Find(part.value);
+    const JsonPlaces::Map& moves = MovesOf(part);
     Counts counts = {};
     switch (t.kind) {
       case TermKind::kBytes: {
@@ -103,7 +102,7 @@ const Counts& TermStore::CharacterCounts(TermId id) {
         counts = OfBytes(moves);
         break;
       case TermKind::kSequence:
-        counts = Then(*known(t.children()[0]), *json_moves_.Find(t.children()[0].value),
+        counts = Then(*known(t.children()[0]), MovesOf(t.children()[0]),
                       *known(t.children()[1]));
         break;
       case TermKind::kChoice:
@@ -128,7 +127,7 @@ const Counts& TermStore::CharacterCounts(TermId id) {
       }
       case TermKind::kAnd:
         counts.most.fill(kMany);
-        for (TermId c : t.children()) Meet(*json_moves_.Find(c.value), *known(c), &counts);
+        for (TermId c : t.children()) Meet(MovesOf(c), *known(c), &counts);
         break;
       default:
         break;
@@ -139,10 +138,6 @@ const Counts& TermStore::CharacterCounts(TermId id) {
 }
 
 void TermStore::NoteOneCharacter(TermId id) {
-  JsonPlaces::Map moves;
-  moves.fill(kNowhere);
-  moves[kBetween] = kBetween;
-  json_moves_.TryEmplace(id.value, moves);
   const Counts counts = OfCharacters(1, 1);
   json_counts_.TryEmplace(id.value, memory_.Copy(std::span(&counts, 1)).data());
 }
@@ -187,7 +182,7 @@ uint32_t TermStore::FewestCharactersFrom(uint8_t place, TermId id, TermId rest, 
     const bool sequence = t.kind == TermKind::kSequence;
     const TermId head = sequence ? t.children()[0] : id;
     const Counts& counts = CharacterCounts(head);
-    const uint8_t after = (*json_moves_.Find(head.value))[place];
+    const uint8_t after = MovesOf(head)[place];
     if (after == kNowhere) {  // counts hold only where the place is left for one
       // A text and what follows may be one text.
       for (char c : terms_[head.value].kind == TermKind::kBytes ? terms_[head.value].text() : "") {

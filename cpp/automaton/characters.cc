@@ -226,7 +226,9 @@ TermId TermStore::Character(const CodePointSet& characters, bool json) {
   }
   const std::span<const uint32_t> ranges(key);
   if (const TermId* known = characters_.Find(BytesOf(ranges))) return *known;
+  const size_t before = terms_.size();
   const TermId id = BuildCharacter(characters, json);
+  if (json) MarkContent(id, before);
   if (json && characters.ranges().size() >= kManyRanges) NoteOneCharacter(id);
   const auto [kept, value, added] = KeepIn(&memory_, ranges, &characters_);
   *value = id;

@@ -24,7 +24,6 @@
 #include "automaton/json_places.h"
 #include "automaton/post_order.h"
 #include "automaton/term_store.h"
-#include "automaton/words.h"
 
 namespace grammask::internal {
 
@@ -101,9 +100,22 @@ Map JsonPlaces::Then(const Map& first, const Map& second) {
   return map;
 }
 
+// Where a term is told to consist of characters when it is made, nothing is asked of its parts. It
+// begins with a character in any spelling, so no other place is left for one.
+const Map* TermStore::KnownMoves(TermId id) const {
+  static constexpr Map kContent = [] {
+    Map map;
+    map.fill(kNowhere);
+    map[kBetween] = kBetween;
+    return map;
+  }();
+  const Term& t = terms_[id.value];
+  return t.content && t.kind != TermKind::kEmpty ? &kContent : json_moves_.Find(id.value);
+}
+
 // What `id` does to the automaton, once for each part; the reference holds until the next call.
 const Map& TermStore::MovesOf(TermId id) {
-  auto known = [&](TermId t) -> const Map* { return json_moves_.Find(t.value); };
+  auto known = [&](TermId t) { return KnownMoves(t); };
   ForEachUnknownPart(terms_, id, known, [&](TermId part_id, const Term& t) {
     Map map;
     map.fill(kNowhere);
@@ -115,12 +127,6 @@ const Map& TermStore::MovesOf(TermId id) {
         map = JsonPlaces::Identity();
         for (char c : t.text())
           map = JsonPlaces::Then(map, JsonPlaces::OfBytes(ByteSet::Of(static_cast<uint8_t>(c))));
-        break;
-      case TermKind::kJsonText:
-        map[kBetween] = kBetween;
-        break;
-      case TermKind::kWords:
-        if (words_->json(t) && !words_->escaped(t)) map[kBetween] = kBetween;
         break;
       case TermKind::kByteClass:
         map = JsonPlaces::OfBytes(byte_classes_[static_cast<size_t>(t.a)]);
@@ -160,7 +166,9 @@ const Map& TermStore::MovesOf(TermId id) {
   return *known(id);
 }
 
-bool TermStore::IsJsonContent(TermId id) { return MovesOf(id)[kBetween] == kBetween; }
+bool TermStore::IsJsonContent(TermId id) {
+  return terms_[id.value].content || MovesOf(id)[kBetween] == kBetween;
+}
 
 // Whether `parts` may hold any number of any characters of a JSON string, whose term is then made.
 bool TermStore::KnowsAnyContent(const TermList& parts) {

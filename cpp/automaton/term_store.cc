@@ -179,6 +179,7 @@ TermId TermStore::Intern(const Key& key) {
     take(rest);
     t.ranged = (head.kind == TermKind::kRepeat && head.ranged) ||
                (rest.kind != TermKind::kChoice && rest.ranged);
+    t.content = head.content && rest.content;
     t.nullable = head.nullable && rest.nullable;
     t.min_length = t.nullable ? 0 : Saturate(head.min_length + rest.min_length);
     return TermId(id);
@@ -197,8 +198,10 @@ TermId TermStore::Intern(const Key& key) {
   for (TermId c : children) take(terms_[c.value]);
   switch (t.kind) {
     case TermKind::kNothing:
-    case TermKind::kEmpty:
     case TermKind::kSequence:  // see above
+      break;
+    case TermKind::kEmpty:
+      t.content = true;
       break;
     case TermKind::kAll:
       t.finite = false;
@@ -206,10 +209,12 @@ TermId TermStore::Intern(const Key& key) {
     case TermKind::kBytes:
     case TermKind::kJsonText:
       t.min_length = ShortestSpelling(t.text(), t.kind == TermKind::kJsonText);
+      t.content = t.kind == TermKind::kJsonText;
       break;
     case TermKind::kWords:
       t.min_length = words_->MinLength(t);
       t.nullable = words_->Nullable(t);
+      t.content = words_->json(t) && !words_->escaped(t);
       break;
     case TermKind::kByteClass:
     case TermKind::kTokens:
@@ -219,7 +224,9 @@ TermId TermStore::Intern(const Key& key) {
       break;
     case TermKind::kChoice:
       t.min_length = kMaxLength;
+      t.content = true;
       for (size_t i = 0; i < children.size(); ++i) {
+        t.content = t.content && child(i).content;
         t.ranged |= child(i).ranged;
         t.nullable |= child(i).nullable;
         t.min_length = std::min(t.min_length, child(i).min_length);
@@ -227,6 +234,7 @@ TermId TermStore::Intern(const Key& key) {
       break;
     case TermKind::kRepeat:
       t.ranged = WorthJoining(t.a, t.b);
+      t.content = child(0).content;
       t.nullable = t.a == 0;
       t.finite &= t.b != kUnbounded;
       t.min_length = TimesSaturated(child(0).min_length, static_cast<uint64_t>(t.a));
@@ -247,6 +255,7 @@ TermId TermStore::Intern(const Key& key) {
       t.finite = false;
       for (size_t i = 0; i < children.size(); ++i) {
         t.finite |= child(i).finite;
+        t.content = t.content || child(i).content;
         t.nullable &= child(i).nullable;
         t.min_length = std::max(t.min_length, child(i).min_length);  // a lower bound, until checked
       }
@@ -341,8 +350,11 @@ TermId TermStore::Sequence(TermId head, TermId rest) {
     heads.push_back(terms_[last.value].children()[0]);
     last = terms_[last.value].children()[1];
   }
+  const size_t before = terms_.size();
+  const bool content = terms_[head.value].content && terms_[rest.value].content;
   rest = Pair(last, rest);
   for (size_t i = heads.size(); i-- > 0;) rest = Pair(heads[i], rest);
+  if (content) MarkContent(rest, before);
   return rest;
 }
 
@@ -367,6 +379,7 @@ bool TermStore::IsPlain(const Term& head) const {
 // thousand parts of one.
 TermId TermStore::Choice(std::span<const TermId> alternatives) {
   if (alternatives.size() == 1) return alternatives[0];
+  const size_t before = terms_.size();
   TermList flat;
   if (!Flatten(alternatives, &flat)) return All();
   absl::InlinedVector<TermId, 4> heads;
@@ -390,6 +403,11 @@ TermId TermStore::Choice(std::span<const TermId> alternatives) {
   if (flat.size() == 1) result = flat[0];
   if (flat.size() > 1) result = Intern({.kind = TermKind::kChoice, .children = flat});
   for (size_t i = heads.size(); i-- > 0;) result = Sequence(heads[i], result);
+  // A class of characters is now the alternatives that it was made of.
+  if (result.value >= before &&
+      std::ranges::all_of(alternatives, [&](TermId id) { return terms_[id.value].content; })) {
+    MarkContent(result, before);
+  }
   return result;
 }
 

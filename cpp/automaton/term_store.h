@@ -117,7 +117,10 @@ struct alignas(kTableAlign) Term {
   // The term, a part of its sequence or an alternative repeats within bounds that are worth joining
   // with others (count_ranges.cc).
   bool ranged = false;
-  uint8_t text_size = 0;          // of text(): TermStore::kMaxLiteral at most
+  uint8_t text_size : 7 = 0;  // of text(): TermStore::kMaxLiteral at most
+  // All its texts are whole characters as inside a JSON string, and it was made of such (see
+  // json_content.cc: where not, they may be nevertheless). Written before others see the term.
+  bool content : 1 = false;
   uint32_t parts = 0;             // of children()
   std::atomic<uint32_t> far = 0;  // FarTerm(), once known
   // kRepeat: bounds. kMultiple: remainder, and an index of multiple(). kCall: procedure.
@@ -498,6 +501,12 @@ class TermStore {
   // Whether all texts of it are whole characters as inside a JSON string.
   bool IsJsonContent(TermId id);
   const JsonPlaces::Map& MovesOf(TermId id);
+  const JsonPlaces::Map* KnownMoves(TermId id) const;  // null where MovesOf has not been asked
+  // It is known to be made of whole characters; noted where it was made since there were `before`
+  // terms, under the same lock.
+  void MarkContent(TermId id, size_t before) {
+    if (id.value >= before) terms_[id.value].content = true;
+  }
   // How many characters its texts have; see character_counts.cc.
   const JsonPlaces::Counts& CharacterCounts(TermId id);
   // Of two classes of characters; nullopt where one is none.
