@@ -124,17 +124,20 @@ class MaskCache::Gatherer {
   Draft& draft_;
 };
 
-// Calls f(token, bytes) for the tokens below a node of a trie, with what each has after that node:
-// so many of its last bytes. Told by the trie, whose nodes lie in order; the texts lie all over.
-template <class F>
-void ForEachBelow(std::span<const TrieNode> nodes, std::span<const TokenId> tokens, uint32_t node,
-                  F&& f) {
+// Appends, as Residual::entries, what the tokens below a node of a trie have after that node. Told
+// by the trie, whose nodes lie in order; the texts lie all over.
+inline void AddLeftOver(std::span<const TrieNode> nodes, std::span<const TokenId> tokens,
+                        uint32_t node, std::vector<uint64_t>* entries) {
   const uint32_t end = nodes[node].end;
   const auto depth = nodes[node].depth;
+  uint8_t first = 0;
   uint32_t t = nodes[node + 1].tokens;
   for (uint32_t i = node + 1; i < end; ++i) {
     const auto bytes = static_cast<size_t>(nodes[i].depth - depth);
-    for (const uint32_t last = nodes[i + 1].tokens; t < last; ++t) f(tokens[t], bytes);
+    if (bytes == 1) first = nodes[i].byte;
+    for (const uint32_t last = nodes[i + 1].tokens; t < last; ++t) {
+      entries->push_back(Residual::Entry(tokens[t], bytes, first));
+    }
   }
 }
 

@@ -105,15 +105,16 @@ const Level1* MaskCache::Joined(const Level1& head, TermId tail) {
     draft->reach = std::max(draft->reach, before + walked.met.reach);
     draft->completion = std::max(draft->completion, walked.met.completion);
   };
-  if (head.residual != nullptr && !Spelled(*head.residual).entries.empty()) {
-    const TokenTrie& trie = TrieOf(*head.residual);
+  if (head.residual != nullptr) {
+    ByteSet first;
+    const Expansion& e = terms_.Expand(tail);
+    for (const ByteEdge& edge : e.bytes) first.AddRange(edge.lo, edge.hi);
+    const TokenTrie& trie = TrieOf(*head.residual, e.calls.empty() ? first : ByteSet::All());
     Gatherer gatherer(trie.nodes, trie.tokens, nullptr, &*draft);
-    gatherer.WalkFrom(&sets_, 0, tail);
+    if (!trie.empty()) gatherer.WalkFrom(&sets_, 0, tail);
     measure(gatherer, trie.before);
     for (uint32_t from : draft->escapes) {
-      ForEachBelow(trie.nodes, trie.tokens, from, [&](TokenId token, size_t bytes) {
-        draft->residues.push_back(Residual::Entry(token, bytes));
-      });
+      AddLeftOver(trie.nodes, trie.tokens, from, &draft->residues);
     }
     draft->escapes.clear();
   }

@@ -33,6 +33,7 @@ constexpr size_t kMinRunTokens = 64;  // tokens of runs that are worth a bitmap
 constexpr uint32_t kReference = 256;  // tokens below a node over which it is not spelled out
 constexpr size_t kManyEscapes = 256;  // nodes over which what is left over there may wait
 constexpr int kLoop = 8;              // bytes of a loop that may be leapt over
+constexpr size_t kMostTries = 4;  // of what is left over, by first bytes, before one of all
 constexpr size_t kTrieOverhead = 64;  // bytes that finding a residual trie again takes
 constexpr uint32_t kFewOthers = 8;    // the share of the trie's nodes that others are at most
 constexpr int kFewBytes = 4;          // with which what follows a loop begins as the loop goes on
@@ -134,9 +135,7 @@ void MaskCache::WalkOthers(TermId state, const Slice& slice, Draft* draft) {
       state, others.nodes, nullptr, others.tokens,
       [&](uint8_t byte) { return slice.root_child(byte); }, draft);
   for (uint32_t i : draft->escapes) {
-    ForEachBelow(others.nodes, others.tokens, i, [&](TokenId token, size_t bytes) {
-      draft->residues.push_back(Residual::Entry(token, bytes));
-    });
+    AddLeftOver(others.nodes, others.tokens, i, &draft->residues);
   }
   draft->escapes.clear();
 }
@@ -375,8 +374,11 @@ void MaskCache::SpellOut(std::span<const uint32_t> escapes, const uint32_t* take
       left_over.resize(2 * left_over.size() + (to - from));
     }
     uint64_t* const entries = left_over.data();
-    for (uint32_t t = from; t < to; ++t) {
-      add(entries, Residual::Entry(tokens[t], size_t{lengths[t]} - nodes[i].depth));
+    for (uint32_t child = i + 1, t = from; child < nodes[i].end; child = nodes[child].end) {
+      const uint32_t last = nodes[nodes[child].end].tokens;
+      for (const uint8_t first = nodes[child].byte; t < last; ++t) {
+        add(entries, Residual::Entry(tokens[t], size_t{lengths[t]} - nodes[i].depth, first));
+      }
     }
   }
   left_over.resize(count);
@@ -407,24 +409,45 @@ const Residual* MaskCache::ResidualOf(const std::vector<uint64_t>& entries) {
   return *known;
 }
 
-const TokenTrie& MaskCache::TrieOf(const Residual& any) {
+const TokenTrie& MaskCache::TrieOf(const Residual& any, ByteSet first) {
   const Residual& residual = Spelled(any);
-  if (const TokenTrie* known = residual.trie.load(std::memory_order_acquire)) return *known;
+  size_t tries = 0;
+  auto find = [&]() -> const TokenTrie* {
+    const TokenTrie* known = residual.trie.load(std::memory_order_acquire);
+    for (tries = 0; known != nullptr && !(first & ~known->first).empty(); ++tries) {
+      known = known->next;
+    }
+    return known;
+  };
+  if (const TokenTrie* known = find()) return *known;
+  if (tries == kMostTries) first = ByteSet::All();
+  std::span<const uint64_t> entries = residual.entries;
+  std::vector<uint64_t> some;
+  if (first != ByteSet::All()) {
+    std::ranges::copy_if(entries, std::back_inserter(some),
+                         [&](uint64_t entry) { return first.Has(Residual::First(entry)); });
+    if (2 * some.size() > entries.size()) {
+      first = ByteSet::All();  // one trie for all that want most of it
+    } else {
+      entries = some;
+    }
+  }
   std::vector<std::pair<std::string_view, TokenId>> texts;
-  texts.reserve(residual.entries.size());
+  texts.reserve(entries.size());
   size_t before = 0;
-  auto token_at = [&](size_t k) { return Residual::Token(residual.entries[k]); };
-  ForEachText(*vocab_, residual.entries.size(), token_at, [&](size_t k, std::string_view text) {
-    const size_t read = text.size() - Residual::Bytes(residual.entries[k]);
+  auto token_at = [&](size_t k) { return Residual::Token(entries[k]); };
+  ForEachText(*vocab_, entries.size(), token_at, [&](size_t k, std::string_view text) {
+    const size_t read = text.size() - Residual::Bytes(entries[k]);
     before = std::max(before, read);
     texts.push_back({text.substr(read), token_at(k)});
   });
-  auto built = std::make_unique<TokenTrie>(BuildTokenTrie(std::move(texts)));
-  built->before = before;
-  std::unique_ptr<const TokenTrie> made = std::move(built);
+  auto made = std::make_unique<TokenTrie>(BuildTokenTrie(std::move(texts)));
+  made->before = before;
+  made->first = first;
   std::lock_guard lock(mutex_);
-  if (const TokenTrie* known = residual.trie.load(std::memory_order_acquire)) return *known;
-  bytes_ += made->memory_bytes();
+  if (const TokenTrie* known = find()) return *known;
+  bytes_ += sizeof(TokenTrie) + made->memory_bytes();
+  made->next = residual.trie.load(std::memory_order_relaxed);
   residual.trie.store(made.get(), std::memory_order_release);
   tries_.push_back(std::move(made));
   return *tries_.back();

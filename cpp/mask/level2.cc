@@ -24,7 +24,8 @@ constexpr size_t kLongList = 64;
 constexpr uint32_t kOften = 16;
 constexpr size_t kMostPromoted = 256;
 
-constexpr uint32_t kLongResidual = 256;  // nodes of what is left over
+constexpr size_t kFewLeftOver = 48;  // tokens whose rests are one trie, whatever comes next
+constexpr size_t kLongResidual = 256;  // tokens that leave something over
 constexpr size_t kLeftOverEntry = 48;    // bytes of an entry of left_over_
 
 }  // namespace
@@ -111,8 +112,14 @@ void MaskCache::WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit
     ++trie;
   };
   if (level1.residual != nullptr) {
-    const TokenTrie& left = TrieOf(*level1.residual);
-    walk(left.nodes, nullptr, left.tokens, 1, left.node_count(), 0);
+    const Residual& residual = Spelled(*level1.residual);
+    // Of many only what begins with a byte that can come next is looked at.
+    ByteSet first;
+    if (residual.entries.size() > kFewLeftOver) {
+      for (uint8_t byte : sets_.Table(returned).classes->few) first.Add(byte);
+    }
+    const TokenTrie& left = TrieOf(residual, first.empty() ? ByteSet::All() : first);
+    if (!left.empty()) walk(left.nodes, nullptr, left.tokens, 1, left.node_count(), 0);
   }
   for (uint32_t top : level1.references) {
     const auto nodes = vocab_->nodes();
@@ -291,7 +298,7 @@ const TokenMask* MaskCache::MakeLevel2(SetId set) {
     }
     const SetId returned = sets_.Returned(set, item.ret);
     if (returned == SetTable::Dead()) continue;
-    if (!level1.references.empty() || TrieOf(*level1.residual).node_count() > kLongResidual) {
+    if (!level1.references.empty() || Spelled(*level1.residual).entries.size() > kLongResidual) {
       const TokenMask& left_over = *LongLeftOver(level1, returned);
       const bool with =
           left_over.bitmap != nullptr && std::ranges::any_of(level1.refused, [&](TokenId t) {

@@ -178,7 +178,8 @@ class MaskCache {
   const Residual* ResidualOf(const std::vector<uint64_t>& entries);
   // The same residual, with its entries: one for all that leave the same over.
   const Residual& Spelled(const Residual& residual);
-  const TokenTrie& TrieOf(const Residual& residual);
+  // What is left over and begins with one of the bytes, at least. Thread-safe.
+  const TokenTrie& TrieOf(const Residual& residual, ByteSet first);
   const TokenMask* MakeLevel2(SetId set);
   const TokenMask* FromCover(SetId set);
   const TokenMask* KeepMask(const TokenMask& made);

@@ -61,9 +61,7 @@ bool MaskCache::WalkBeside(TermId state, TermId search, const Slice& slice, Draf
       draft->accepted.insert(draft->accepted.end(), tokens.begin(), tokens.end());
     }
     if (t.nullable && (alone || !terms_.term(other).nullable)) {
-      ForEachBelow(nodes, others.tokens, i, [&](TokenId token, size_t bytes) {
-        draft->residues.push_back(Residual::Entry(token, bytes));
-      });
+      AddLeftOver(nodes, others.tokens, i, &draft->residues);
     }
   };
   draft->reach = draft->completion = 0;

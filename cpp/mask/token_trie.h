@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/byte_set.h"
 #include "base/ids.h"
 #include "vocab/vocab.h"
 
@@ -20,6 +21,9 @@ struct TokenTrie {
   std::vector<TokenId> tokens;
   // Of what tokens leave over: how many bytes the longest of them has in front of that.
   uint64_t before = 0;
+  // It holds only what begins with one of these, and there is another trie of the same (or null).
+  ByteSet first = ByteSet::All();
+  const TokenTrie* next = nullptr;
 
   bool empty() const { return tokens.empty(); }
   uint32_t node_count() const {
@@ -34,19 +38,21 @@ struct TokenTrie {
 // that occurs twice with one string is kept once.
 TokenTrie BuildTokenTrie(std::vector<std::pair<std::string_view, TokenId>> entries);
 
-// What some tokens leave over: of each its id << 32 | how many of its last bytes, one and more; and
-// as a trie, once that is asked for. Where nothing can follow it never is. Of long ones even the
-// entries wait until then (MaskCache::Spelled): those of `[a-z]*` are 30,000, and a grammar that
-// ends with it never asks.
+// What some tokens leave over: of each its id, how many of its last bytes (one and more), and the
+// first of these; and as tries, once these are asked for. Where nothing can follow they never are.
+// Of long ones even the entries wait until then (MaskCache::Spelled): those of `[a-z]*` are 30,000,
+// and a grammar that ends with it never asks.
 struct Residual {
-  static uint64_t Entry(TokenId token, size_t bytes) {
-    return uint64_t{static_cast<uint32_t>(token)} << 32 | static_cast<uint32_t>(bytes);
+  static uint64_t Entry(TokenId token, size_t bytes, uint8_t first) {
+    return uint64_t{static_cast<uint32_t>(token)} << 32 | uint64_t{first} << 24 |
+           static_cast<uint32_t>(bytes);
   }
   static TokenId Token(uint64_t entry) { return static_cast<TokenId>(entry >> 32); }
-  static size_t Bytes(uint64_t entry) { return static_cast<uint32_t>(entry); }
+  static size_t Bytes(uint64_t entry) { return static_cast<uint32_t>(entry) & 0xFFFFFF; }
+  static uint8_t First(uint64_t entry) { return static_cast<uint8_t>(entry >> 24); }
 
   std::span<const uint64_t> entries;
-  mutable std::atomic<const TokenTrie*> trie = nullptr;
+  mutable std::atomic<const TokenTrie*> trie = nullptr;  // the latest; TokenTrie::next
   // Where the entries wait, instead: nodes of the vocabulary's trie, ascending, below which every
   // token leaves over what follows the node, and tokens that are none of these all the same, a
   // bitmap (null for none) and a list; and what has the entries, once they are asked for.
