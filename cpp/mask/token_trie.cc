@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
 #include <numeric>
 #include <span>
 
@@ -18,10 +20,19 @@ using Entry = std::pair<std::string_view, TokenId>;
 
 // The first eight bytes, as a number that orders as they do.
 uint64_t Head(std::string_view text) {
-  uint64_t head = 0;
-  const size_t size = std::min<size_t>(text.size(), 8);
-  for (size_t i = 0; i < size; ++i) head = head << 8 | static_cast<uint8_t>(text[i]);
-  return size == 0 ? 0 : head << (64 - 8 * size);
+  auto number = [&]<class T>(size_t at, T value) {  // of the bytes from there on, the first highest
+    std::memcpy(&value, text.data() + at, sizeof value);
+    if constexpr (std::endian::native == std::endian::big) return uint64_t{value};
+    return uint64_t{sizeof value == 8   ? __builtin_bswap64(value)
+                    : sizeof value == 4 ? __builtin_bswap32(static_cast<uint32_t>(value))
+                                        : __builtin_bswap16(static_cast<uint16_t>(value))};
+  };
+  const size_t size = text.size();
+  if (size >= 8) return number(0, uint64_t{});
+  const size_t unused = 64 - 8 * size;  // bits
+  if (size >= 4) return number(0, uint32_t{}) << 32 | number(size - 4, uint32_t{}) << unused;
+  if (size >= 2) return number(0, uint16_t{}) << 48 | number(size - 2, uint16_t{}) << unused;
+  return size == 0 ? 0 : uint64_t{static_cast<uint8_t>(text[0])} << 56;
 }
 
 uint8_t FirstByte(std::string_view text) {
@@ -58,7 +69,8 @@ TokenTrie BuildTokenTrie(std::vector<std::pair<std::string_view, TokenId>> entri
   TokenTrie trie;
   if (entries.empty()) return trie;
   if (!std::ranges::is_sorted(entries)) Sort(&entries);
-  entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
+  trie.nodes.reserve(entries.size() + 2);
+  trie.tokens.reserve(entries.size());
   trie.nodes.push_back({0, 0, 0, 0, 0});
   std::vector<uint32_t> path = {0};  // nodes from the root to the latest
   auto close_to = [&](size_t depth) {
@@ -72,7 +84,9 @@ TokenTrie BuildTokenTrie(std::vector<std::pair<std::string_view, TokenId>> entri
   std::string_view last;
   for (const auto& [text, token] : entries) {
     size_t shared = 0;
-    while (shared < std::min(text.size(), last.size()) && text[shared] == last[shared]) ++shared;
+    const size_t shorter = std::min(text.size(), last.size());
+    while (shared < shorter && text[shared] == last[shared]) ++shared;
+    if (shared == text.size() && shared == last.size() && token == trie.tokens.back()) continue;
     close_to(shared);
     for (size_t i = shared; i < text.size(); ++i) {
       path.push_back(static_cast<uint32_t>(trie.nodes.size()));
