@@ -465,65 +465,77 @@ std::optional<TermId> TermStore::CheckedByWitness(TermId id) {
   const Term& t = terms_[id.value];
   if (t.kind != TermKind::kAnd) return std::nullopt;
   uint64_t length = 0;
-  absl::InlinedVector<TermId, 8> at(t.children().begin(), t.children().end());
-  for (TermId part : at) {
+  for (TermId part : t.children()) {
     const Term& p = terms_[part.value];
     if (p.boolean) return std::nullopt;  // its edges take searches of their own
     length = std::max(length, p.min_length);
   }
   if (length == 0 || length > kLongestWitness || length < t.min_length) return std::nullopt;
-  absl::InlinedVector<std::span<const ByteEdge>, 8> edges(at.size());
-  absl::InlinedVector<TermId, 8> best(at.size());
+  // By part: where it is, the edges there, and where the best byte leads.
+  const size_t count = t.children().size();
+  absl::InlinedVector<TermId, 32> states(2 * count);
+  absl::InlinedVector<std::span<const ByteEdge>, 16> edges_there(count);
+  const auto at = std::span(states).first(count), best = std::span(states).last(count);
+  const std::span edges(edges_there);
+  std::ranges::copy(t.children(), at.begin());
   // Moves all by the byte after which they want least all together, each less than `left`. False
-  // where there is none. Goes through the edges side by side, from one piece to the next.
+  // where there is none. Goes through the edges side by side, from one piece to the next that all
+  // read, up to one after which they want as little as can be.
   auto step = [&](uint64_t left) {
-    for (size_t i = 0; i < at.size(); ++i) edges[i] = ExpandLocked(at[i]).bytes;
-    uint64_t least = UINT64_MAX;
-    for (int b = 0, end; b < 128; b = end) {
-      int begin = b;
-      end = 128;
-      uint64_t wanting = 0, most = 0;
+    uint64_t least = UINT64_MAX, least_possible = 0;
+    for (size_t i = 0; i < count; ++i) {
+      edges[i] = ExpandLocked(at[i]).bytes;
+      least_possible += std::max<uint64_t>(terms_[at[i].value].min_length, 1) - 1;
+    }
+    for (int b = 0; b < 128 && least > least_possible;) {
+      int begin = b, end = 128;
       for (auto& e : edges) {
-        while (!e.empty() && e.front().hi < b) e = e.subspan(1);
+        while (!e.empty() && e.front().hi < begin) e = e.subspan(1);
         if (e.empty()) return least != UINT64_MAX;
         begin = std::max<int>(begin, e.front().lo);
         end = std::min<int>(end, e.front().hi + 1);
+      }
+      b = std::max(begin, end);
+      if (end <= begin) continue;  // a part goes on before another begins
+      uint64_t wanting = 0, most = 0;
+      for (const auto& e : edges) {
         const uint64_t rest = terms_[e.front().to.value].min_length;
         wanting += rest;
         most = std::max(most, rest);
       }
-      if (begin > b) {
-        end = begin;
-      } else if (most < left && wanting < least) {
+      if (most < left && wanting < least) {
         least = wanting;
-        for (size_t i = 0; i < at.size(); ++i) best[i] = edges[i].front().to;
+        for (size_t i = 0; i < count; ++i) best[i] = edges[i].front().to;
       }
     }
     return least != UINT64_MAX;
   };
   // Ways of neighbouring states soon meet: what came of one is kept for all places on it.
-  using Place = absl::InlinedVector<uint32_t, 9>;
-  absl::InlinedVector<Place, kLongestWitness> way;
+  absl::InlinedVector<uint32_t, 128> way;  // of each place what is left, and the parts
+  const size_t place_size = 1 + count;
   bool found = true;
   for (uint64_t left = length; left > 0; --left) {
-    Place& place = way.emplace_back(1, static_cast<uint32_t>(left));
-    for (TermId part : at) place.push_back(part.value);
-    const bool* known = witnesses_.Find(BytesOf(std::span<const uint32_t>(place)));
-    if (known != nullptr) {
+    const size_t before = way.size();
+    way.resize(before + place_size);
+    const std::span<uint32_t> place(&way[before], place_size);
+    place[0] = static_cast<uint32_t>(left);
+    std::ranges::transform(at, place.begin() + 1, &TermId::value);
+    if (const bool* known = witnesses_.Find(BytesOf(std::span<const uint32_t>(place)))) {
       found = *known;
-      way.pop_back();
+      way.resize(before);
       break;
     }
     found = step(left);
     if (!found) break;
-    at = best;
+    std::ranges::copy(best, at.begin());
     if (left == 1) {
       found = std::ranges::all_of(at, [&](TermId part) { return terms_[part.value].nullable; });
     }
   }
   if (witnesses_.size() > kMostWitnesses) witnesses_.Clear();
-  for (const Place& place : way) {
-    witnesses_[BytesOf(memory_.Copy(std::span<const uint32_t>(place)))] = found;
+  const std::span<const uint32_t> places = memory_.Copy(std::span<const uint32_t>(way));
+  for (size_t i = 0; i < places.size(); i += place_size) {
+    witnesses_[BytesOf(places.subspan(i, place_size))] = found;
   }
   if (!found) return std::nullopt;
   return Vouched(id, length);
