@@ -130,6 +130,7 @@ TermStore::TermStore(const Limits& limits, int64_t small_count)
     t.kind = kind;
     t.nullable = kind != TermKind::kNothing;
     t.finite = kind != TermKind::kAll;
+    t.content = kind == TermKind::kEmpty;
     t.min_length = kind == TermKind::kNothing ? kMaxLength : 0;
   }
   Expansion* none = memory_.Allocate<Expansion>(1);
@@ -198,10 +199,8 @@ TermId TermStore::Intern(const Key& key) {
   for (TermId c : children) take(terms_[c.value]);
   switch (t.kind) {
     case TermKind::kNothing:
-    case TermKind::kSequence:  // see above
-      break;
     case TermKind::kEmpty:
-      t.content = true;
+    case TermKind::kSequence:  // see above
       break;
     case TermKind::kAll:
       t.finite = false;

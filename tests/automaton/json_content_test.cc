@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "automaton/json_places.h"
 #include "automaton/term_store.h"
 
 namespace grammask::internal {
@@ -84,6 +85,56 @@ TEST_F(JsonContent, AnyCharactersAreNoConditionOnContent) {
   EXPECT_NE(And({Any(1), maybe}), maybe);
   // Two of them say no more than one, and neither is gone.
   EXPECT_EQ(s_.term(And({Any(0), Any(1)})).min_length, 1u);
+}
+
+// A bit of a term tells, of what is joined of such as well, though the alternatives of a class that
+// a choice takes up are no characters by themselves. Where it is set, all texts are of characters.
+TEST_F(JsonContent, KnownWhenMade) {
+  const TermId letters = Chars({{'a', 'z'}}), kana = Chars({{0x3042, 0x3042}, {0x3044, 0x3044}});
+  const TermId either = Choice({letters, Text("-x")});
+  for (TermId id : {letters, kana, either, Choice({letters, kana}), Sequence({kana, either}),
+                    s_.Repeat(either, 0, 7), TermStore::Empty(),
+                    Sequence({s_.Repeat(kana, 1, 2), Text("x")}), And({either, Bytes("-x")})}) {
+    EXPECT_TRUE(s_.term(id).content) << s_.ToString(id);
+  }
+  for (TermId id : {Bytes("a"), Class('a', 'z'), Sequence({either, quote_}), TermStore::All()}) {
+    EXPECT_FALSE(s_.term(id).content) << s_.ToString(id);
+  }
+  std::mt19937 random(7);
+  auto pick = [&](const std::vector<TermId>& from) { return from[random() % from.size()]; };
+  std::vector<TermId> terms = {letters, kana, either, quote_, Bytes("\\u00"), Class('0', '9'),
+                               Text("\"\n"), Chars({{0x80, 0x10FFFF}}), Bytes("\xC3\xA9")};
+  for (int i = 0; i < 300; ++i) {
+    const TermId x = pick(terms), y = pick(terms);
+    const TermId made[] = {Sequence({x, y}), Choice({x, y}), s_.Repeat(x, random() % 2, 3),
+                           And({x, y})};
+    if (made[i % 4] != TermStore::Nothing()) terms.push_back(made[i % 4]);
+  }
+  int texts = 0;
+  for (uint32_t id = 0, end = static_cast<uint32_t>(s_.size()); id < end; ++id) {
+    if (!s_.term(TermId(id)).content) continue;
+    for (int i = 0; i < 4; ++i) {
+      uint8_t place = JsonPlaces::kBetween;
+      std::string text;
+      TermId at(id);
+      while (!s_.term(at).nullable || (text.size() < 30 && random() % 4 != 0)) {
+        const auto edges = s_.Expand(at).bytes;
+        if (edges.empty()) break;
+        ByteEdge edge = edges[random() % edges.size()];
+        for (const ByteEdge& e : edges) {  // a long text is brought to its end
+          if (text.size() >= 30 && s_.term(e.to).min_length < s_.term(edge.to).min_length) edge = e;
+        }
+        const auto byte = static_cast<uint8_t>(edge.lo + random() % (edge.hi - edge.lo + 1u));
+        text += static_cast<char>(byte);
+        place = place == JsonPlaces::kNowhere ? place
+                                              : JsonPlaces::OfBytes(ByteSet::Of(byte))[place];
+        at = edge.to;
+      }
+      EXPECT_EQ(place, JsonPlaces::kBetween) << text << " of " << s_.ToString(TermId(id));
+      ++texts;
+    }
+  }
+  EXPECT_GT(texts, 400);
 }
 
 // Of two bounds each goes that the other part keeps anyhow.

@@ -657,6 +657,57 @@ TEST(Mask, TokensTakenHereAndLeftOverThere) {
   }
 }
 
+// What tokens leave over is looked at by the bytes that may come next: a trie for each of a few
+// sets of bytes, then one of all.
+TEST(Mask, WhatIsLeftOverByTheBytesThatComeNext) {
+  const std::string closing = ")]>.,;";
+  std::vector<std::string> tokens;
+  for (char first = 'a'; first <= 'z'; ++first) {
+    for (const char* rest : {")", ")z", ")(", "]", "]z", ">z>", ".", ".zz", ",", ";z", "!", "z"}) {
+      tokens.push_back(first + std::string(rest));
+    }
+  }
+  for (char c : closing + "(z") tokens.push_back(std::string(1, c));
+  SortUnique(&tokens);
+  MaskWorld w(MakeVocab(tokens));
+  const SetId start = w.Start([&](GrammarBuilder& b) {
+    const RuleId word = b.AddRule("word");
+    b.SetBody(word, b.Repeat(b.Class(CodePointSet{{'a', 'z'}}), 1, kUnbounded));
+    std::vector<NodeId> cases;
+    for (size_t i = 0; i < closing.size(); ++i) {
+      const std::string number = std::to_string(i);
+      cases.push_back(b.Sequence({b.Bytes(number), b.Rule(word), b.Bytes(closing.substr(i, 1)),
+                                  b.Star(b.Bytes("z"))}));
+    }
+    // Two that close in either way, which the trie of all serves.
+    cases.push_back(b.Sequence({b.Bytes("8"), b.Rule(word), b.Class({{')', ')'}, {']', ']'}})}));
+    return b.Choice(cases);
+  });
+  const auto items = w.sets().Body(w.sets().Run(start, "0ab")).items;
+  const auto letters = std::ranges::find_if(items, [&](const Item& item) {
+    return w.terms().term(item.term).kind == TermKind::kRepeat;
+  });
+  ASSERT_NE(letters, items.end());
+  const TermId state = letters->term;
+  for (size_t i = 0; i < closing.size(); ++i) {
+    w.CheckAlong(start, std::to_string(i) + "ab" + closing[i], "a word");
+    if (HasFatalFailure()) return;
+    const Residual* residual = w.masks().OfState(state).residual;
+    ASSERT_NE(residual, nullptr);
+    if (!residual->nodes.empty()) residual = residual->spelled.load();
+    const TokenTrie* trie = residual->trie.load();
+    ASSERT_NE(trie, nullptr);
+    const auto byte = static_cast<uint8_t>(closing[i]);
+    if (i < 5) {
+      EXPECT_EQ(trie->first, i < 4 ? ByteSet::Of(byte) : ByteSet::All()) << i;
+    }
+    size_t tries = 0;
+    for (; trie != nullptr; trie = trie->next) ++tries;
+    EXPECT_EQ(tries, std::min<size_t>(i + 1, 5)) << i;
+  }
+  w.CheckAlong(start, "8ab", "two ways");
+}
+
 // Of a loop after which a rule may end, thousands of tokens leave something over: it is looked for
 // when something may follow, once for all that leave the same over, and may turn out to be nothing.
 TEST(Mask, WhatIsLeftOverWaitsUntilSomethingMayFollow) {

@@ -57,8 +57,8 @@ TEST(TokenTrie, RandomStringsComeBack) {
     std::vector<std::string> texts;
     for (size_t i = 0, n = 1 + random() % 60; i < n; ++i) {
       std::string text;
-      for (size_t k = 0, m = 1 + random() % 6; k < m; ++k) {
-        text += std::string("ab\x01\x7F\x80\xFF")[random() % 6];
+      for (size_t k = 0, m = 1 + random() % 12; k < m; ++k) {
+        text += std::string("ab\x01\x7F\x80\xFF")[random() % (1 + round % 6)];
       }
       texts.push_back(text);
     }
