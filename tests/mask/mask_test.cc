@@ -779,11 +779,14 @@ TEST(Mask, WhatIsLeftOverWaitsUntilSomethingMayFollow) {
   for (const auto& [term, number] : states) {
     EXPECT_NE(w.terms().attachment(term).load(), nullptr) << number;
   }
-  const SetId start = w.sets().Run(within, "(ab");
-  w.sets().attachment(start).store(nullptr);
+  SetId start;
   std::vector<uint32_t> row((static_cast<size_t>(vocab->size()) + 31) / 32);
-  loaded.Fill(start, row.data());
-  EXPECT_EQ(TokensOf(row), AllowedByTrying(&w.sets(), *vocab, start));
+  for (const char* text : {"<abcd", "[a", "(ab"}) {
+    start = w.sets().Run(within, text);
+    w.sets().attachment(start).store(nullptr);
+    loaded.Fill(start, row.data());
+    EXPECT_EQ(TokensOf(row), AllowedByTrying(&w.sets(), *vocab, start)) << text;
+  }
   // Asked for by several threads at once.
   for (int round = 0; round < 5; ++round) {
     MaskCache shared(vocab, &w.sets(), std::make_shared<SliceStore>());
