@@ -106,10 +106,13 @@ const Level1* MaskCache::Joined(const Level1& head, TermId tail) {
     draft->completion = std::max(draft->completion, walked.met.completion);
   };
   if (head.residual != nullptr) {
+    // What begins with a byte that the tail does not read is refused, where it cannot be left
+    // before it has read any.
     ByteSet first;
     const Expansion& e = terms_.Expand(tail);
     for (const ByteEdge& edge : e.bytes) first.AddRange(edge.lo, edge.hi);
-    const TokenTrie& trie = TrieOf(*head.residual, e.calls.empty() ? first : ByteSet::All());
+    if (terms_.term(tail).nullable || !e.calls.empty()) first = ByteSet::All();
+    const TokenTrie& trie = TrieOf(*head.residual, first);
     Gatherer gatherer(trie.nodes, trie.tokens, nullptr, &*draft);
     if (!trie.empty()) gatherer.WalkFrom(&sets_, 0, tail);
     measure(gatherer, trie.before);

@@ -893,6 +893,43 @@ TEST(Mask, ValuesMetBefore) {
   }
 }
 
+// The same where the rest may be nothing: what then follows is read by tokens of the value, too.
+TEST(Mask, ValuesMetBeforeWhatMayBeNothing) {
+  std::vector<std::string> tokens;
+  for (const char* value : {"x", "(x)", "((x))", ")", "))", "(", "x)"}) {
+    for (const char* rest : {"", "!", "?", "!?", ".", "!.", "?.", ";", "!!;", "??", "x", "!x"}) {
+      tokens.push_back(std::string(value) + rest);
+    }
+  }
+  for (const char* name : {"0", "1", "2", "3", "4", "!", "?", ".", ";", ":", "[", "]"}) tokens.push_back(name);
+  SortUnique(&tokens);
+  MaskWorld w(MakeVocab(tokens));
+  GrammarBuilder b;
+  const RuleId root = b.AddRule("root");
+  const NodeId value = b.Choice({b.Bytes("x"), b.Bytes("(x)"), b.Bytes("((x))")});
+  const NodeId tails[] = {b.Star(b.Bytes("!")), b.Optional(b.Bytes("?")), b.Optional(value),
+                          b.Sequence({b.Bytes("!"), b.Star(b.Bytes("?"))}),
+                          b.Optional(b.Bytes("!?"))};
+  std::vector<NodeId> all;
+  for (size_t i = 0; i < std::size(tails); ++i) {
+    const RuleId item = b.AddRule("item" + std::to_string(i));
+    // It contains itself, so that it is called.
+    b.SetBody(item, b.Choice({b.Sequence({b.Bytes(":"), value, tails[i]}),
+                              b.Sequence({b.Bytes("["), b.Rule(item), b.Bytes("]")})}));
+    for (const char* after : {".", ";"}) {
+      all.push_back(b.Sequence({b.Bytes(std::to_string(i)), b.Rule(item), b.Bytes(after)}));
+    }
+  }
+  b.SetBody(root, b.Choice(all));
+  const SetId start = w.Start(*b.Finish(root));
+  for (int round = 0; round < 2; ++round) {
+    for (size_t i = 0; i < std::size(tails); ++i) {
+      w.CheckAlong(start, std::to_string(i) + ":((x))", "item " + std::to_string(i));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // Strings that are none of some, as the keys of an object beside its properties: such masks are
 // made of that of any string, by looking the excluded texts up in the vocabulary.
 TEST(Mask, StringsButForSomeTexts) {
