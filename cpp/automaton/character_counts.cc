@@ -102,8 +102,7 @@ const Counts& TermStore::CharacterCounts(TermId id) {
         counts = OfBytes(moves);
         break;
       case TermKind::kSequence:
-        counts = Then(*known(t.children()[0]), MovesOf(t.children()[0]),
-                      *known(t.children()[1]));
+        counts = Then(*known(t.children()[0]), MovesOf(t.children()[0]), *known(t.children()[1]));
         break;
       case TermKind::kChoice:
         counts = *known(t.children()[0]);

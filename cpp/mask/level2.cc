@@ -24,9 +24,9 @@ constexpr size_t kLongList = 64;
 constexpr uint32_t kOften = 16;
 constexpr size_t kMostPromoted = 256;
 
-constexpr size_t kFewLeftOver = 48;  // tokens whose rests are one trie, whatever comes next
+constexpr size_t kFewLeftOver = 48;    // tokens whose rests are one trie, whatever comes next
 constexpr size_t kLongResidual = 256;  // tokens that leave something over
-constexpr size_t kLeftOverEntry = 48;    // bytes of an entry of left_over_
+constexpr size_t kLeftOverEntry = 48;  // bytes of an entry of left_over_
 
 }  // namespace
 

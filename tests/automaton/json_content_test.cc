@@ -102,8 +102,11 @@ TEST_F(JsonContent, KnownWhenMade) {
   }
   std::mt19937 random(7);
   auto pick = [&](const std::vector<TermId>& from) { return from[random() % from.size()]; };
-  std::vector<TermId> terms = {letters, kana, either, quote_, Bytes("\\u00"), Class('0', '9'),
-                               Text("\"\n"), Chars({{0x80, 0x10FFFF}}), Bytes("\xC3\xA9")};
+  std::vector<TermId> terms = {letters,          kana,
+                               either,           quote_,
+                               Bytes("\\u00"),   Class('0', '9'),
+                               Text("\"\n"),     Chars({{0x80, 0x10FFFF}}),
+                               Bytes("\xC3\xA9")};
   for (int i = 0; i < 300; ++i) {
     const TermId x = pick(terms), y = pick(terms);
     const TermId made[] = {Sequence({x, y}), Choice({x, y}), s_.Repeat(x, random() % 2, 3),
@@ -126,8 +129,8 @@ TEST_F(JsonContent, KnownWhenMade) {
         }
         const auto byte = static_cast<uint8_t>(edge.lo + random() % (edge.hi - edge.lo + 1u));
         text += static_cast<char>(byte);
-        place = place == JsonPlaces::kNowhere ? place
-                                              : JsonPlaces::OfBytes(ByteSet::Of(byte))[place];
+        place =
+            place == JsonPlaces::kNowhere ? place : JsonPlaces::OfBytes(ByteSet::Of(byte))[place];
         at = edge.to;
       }
       EXPECT_EQ(place, JsonPlaces::kBetween) << text << " of " << s_.ToString(TermId(id));

@@ -676,17 +676,16 @@ TEST(Mask, WhatIsLeftOverByTheBytesThatComeNext) {
     std::vector<NodeId> cases;
     for (size_t i = 0; i < closing.size(); ++i) {
       const std::string number = std::to_string(i);
-      cases.push_back(b.Sequence({b.Bytes(number), b.Rule(word), b.Bytes(closing.substr(i, 1)),
-                                  b.Star(b.Bytes("z"))}));
+      cases.push_back(b.Sequence(
+          {b.Bytes(number), b.Rule(word), b.Bytes(closing.substr(i, 1)), b.Star(b.Bytes("z"))}));
     }
     // Two that close in either way, which the trie of all serves.
     cases.push_back(b.Sequence({b.Bytes("8"), b.Rule(word), b.Class({{')', ')'}, {']', ']'}})}));
     return b.Choice(cases);
   });
   const auto items = w.sets().Body(w.sets().Run(start, "0ab")).items;
-  const auto letters = std::ranges::find_if(items, [&](const Item& item) {
-    return w.terms().term(item.term).kind == TermKind::kRepeat;
-  });
+  const auto letters = std::ranges::find_if(
+      items, [&](const Item& item) { return w.terms().term(item.term).kind == TermKind::kRepeat; });
   ASSERT_NE(letters, items.end());
   const TermId state = letters->term;
   for (size_t i = 0; i < closing.size(); ++i) {
@@ -901,7 +900,8 @@ TEST(Mask, ValuesMetBeforeWhatMayBeNothing) {
       tokens.push_back(std::string(value) + rest);
     }
   }
-  for (const char* name : {"0", "1", "2", "3", "4", "!", "?", ".", ";", ":", "[", "]"}) tokens.push_back(name);
+  for (const char* name : {"0", "1", "2", "3", "4", "!", "?", ".", ";", ":", "[", "]"})
+    tokens.push_back(name);
   SortUnique(&tokens);
   MaskWorld w(MakeVocab(tokens));
   GrammarBuilder b;
