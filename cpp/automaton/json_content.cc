@@ -100,8 +100,8 @@ Map JsonPlaces::Then(const Map& first, const Map& second) {
   return map;
 }
 
-// Where a term is told to consist of characters when it is made, nothing is asked of its parts. It
-// begins with a character in any spelling, so no other place is left for one.
+// Nothing is asked of the parts of a term that was made of whole characters. Its texts begin with
+// one in any spelling, or are empty: of the other places nothing is said.
 const Map* TermStore::KnownMoves(TermId id) const {
   static constexpr Map kContent = [] {
     Map map;

@@ -376,7 +376,8 @@ void MaskCache::SpellOut(std::span<const uint32_t> escapes, const uint32_t* take
     uint64_t* const entries = left_over.data();
     for (uint32_t child = i + 1, t = from; child < nodes[i].end; child = nodes[child].end) {
       const uint32_t last = nodes[nodes[child].end].tokens;
-      for (const uint8_t first = nodes[child].byte; t < last; ++t) {
+      const uint8_t first = nodes[child].byte;
+      for (; t < last; ++t) {
         add(entries, Residual::Entry(tokens[t], size_t{lengths[t]} - nodes[i].depth, first));
       }
     }
