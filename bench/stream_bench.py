@@ -24,12 +24,12 @@ import numpy as np
 from batch_bench import NOW, Grammask, LLGuidance, XGrammar, accepts, allows, load_rows, load_vocabulary
 
 
-def usable(engine, rows):
+def usable(engine, rows, size):
     """Numbers of the (schema, tokens) that it takes."""
     pool, taken = engine.pool(1), set()
     for i, (schema, ids) in enumerate(rows):
         try:
-            if accepts(engine, pool, engine.matcher(engine.compile(schema)), ids):
+            if accepts(engine, pool, engine.matcher(engine.compile(schema)), ids, size):
                 taken.add(i)
         except Exception:  # refused
             pass
@@ -97,7 +97,7 @@ def main():
     rows = [(schema, ids) for schema, ids in rows if len(ids) >= 4]
     random.Random(args.seed).shuffle(rows)
     rows = rows[:args.limit]
-    taken = set.intersection(*(usable(kind(tokens, stop, encode), rows) for kind in wanted))
+    taken = set.intersection(*(usable(kind(tokens, stop, encode), rows, len(tokens)) for kind in wanted))
     rows = [row for i, row in enumerate(rows) if i in taken]
     print(f"{len(rows)} schemas, {sum(len(ids) for _, ids in rows)} tokens, {args.slots} slots, "
           f"{len(tokens)} tokens in the vocabulary")
