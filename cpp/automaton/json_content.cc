@@ -100,22 +100,20 @@ Map JsonPlaces::Then(const Map& first, const Map& second) {
   return map;
 }
 
-// Nothing is asked of the parts of a term that was made of whole characters. Its texts begin with
-// one in any spelling, or are empty: of the other places nothing is said.
-const Map* TermStore::KnownMoves(TermId id) const {
+// What `id` does to the automaton, once for each part; the reference holds until the next call.
+const Map& TermStore::MovesOf(TermId id) {
+  // Nothing is asked of the parts of a term that was made of whole characters. Its texts begin with
+  // one in any spelling, or are empty: of the other places nothing is said.
   static constexpr Map kContent = [] {
     Map map;
     map.fill(kNowhere);
     map[kBetween] = kBetween;
     return map;
   }();
-  const Term& t = terms_[id.value];
-  return t.content && t.kind != TermKind::kEmpty ? &kContent : json_moves_.Find(id.value);
-}
-
-// What `id` does to the automaton, once for each part; the reference holds until the next call.
-const Map& TermStore::MovesOf(TermId id) {
-  auto known = [&](TermId t) { return KnownMoves(t); };
+  auto known = [&](TermId part) -> const Map* {
+    const Term& t = terms_[part.value];
+    return t.content && t.kind != TermKind::kEmpty ? &kContent : json_moves_.Find(part.value);
+  };
   ForEachUnknownPart(terms_, id, known, [&](TermId part_id, const Term& t) {
     Map map;
     map.fill(kNowhere);

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "automaton/term_store.h"
+#include "base/byte_set.h"
 
 namespace grammask::internal {
 
@@ -22,6 +23,13 @@ inline uint32_t FirstBytes(std::span<const ByteEdge> edges) {
   uint32_t count = 0;
   for (const ByteEdge& e : edges) count += e.hi - e.lo + 1u;
   return count;
+}
+
+// These bytes.
+inline ByteSet FirstByteSet(std::span<const ByteEdge> edges) {
+  ByteSet first;
+  for (const ByteEdge& e : edges) first.AddRange(e.lo, e.hi);
+  return first;
 }
 
 }  // namespace grammask::internal

@@ -403,8 +403,7 @@ TermId TermStore::Choice(std::span<const TermId> alternatives) {
   if (flat.size() > 1) result = Intern({.kind = TermKind::kChoice, .children = flat});
   for (size_t i = heads.size(); i-- > 0;) result = Sequence(heads[i], result);
   // A class of characters is now the alternatives that it was made of.
-  if (result.value >= before &&
-      std::ranges::all_of(alternatives, [&](TermId id) { return terms_[id.value].content; })) {
+  if (std::ranges::all_of(alternatives, [&](TermId id) { return terms_[id.value].content; })) {
     MarkContent(result, before);
   }
   return result;

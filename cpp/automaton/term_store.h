@@ -501,7 +501,6 @@ class TermStore {
   // Whether all texts of it are whole characters as inside a JSON string.
   bool IsJsonContent(TermId id);
   const JsonPlaces::Map& MovesOf(TermId id);
-  const JsonPlaces::Map* KnownMoves(TermId id) const;  // null where MovesOf has not been asked
   // It is known to be made of whole characters; noted where it was made since there were `before`
   // terms, under the same lock.
   void MarkContent(TermId id, size_t before) {

@@ -108,11 +108,9 @@ const Level1* MaskCache::Joined(const Level1& head, TermId tail) {
   if (head.residual != nullptr) {
     // What begins with a byte that the tail does not read is refused, where it cannot be left
     // before it has read any.
-    ByteSet first;
     const Expansion& e = terms_.Expand(tail);
-    for (const ByteEdge& edge : e.bytes) first.AddRange(edge.lo, edge.hi);
-    if (terms_.term(tail).nullable || !e.calls.empty()) first = ByteSet::All();
-    const TokenTrie& trie = TrieOf(*head.residual, first);
+    const bool read = !terms_.term(tail).nullable && e.calls.empty();
+    const TokenTrie& trie = TrieOf(*head.residual, read ? FirstByteSet(e.bytes) : ByteSet::All());
     Gatherer gatherer(trie.nodes, trie.tokens, nullptr, &*draft);
     if (!trie.empty()) gatherer.WalkFrom(&sets_, 0, tail);
     measure(gatherer, trie.before);

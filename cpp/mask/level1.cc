@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "automaton/lengths.h"
 #include "base/byte_set.h"
 #include "base/check.h"
 #include "base/sorted.h"
@@ -142,8 +143,7 @@ void MaskCache::WalkOthers(TermId state, const Slice& slice, Draft* draft) {
 
 // The slice of X, where it is worth having: X reads most bytes, and leaves few other tokens.
 Slice* MaskCache::SliceFor(TermId x) {
-  ByteSet first;
-  for (const ByteEdge& e : terms_.Expand(x).bytes) first.AddRange(e.lo, e.hi);
+  const ByteSet first = FirstByteSet(terms_.Expand(x).bytes);
   if (static_cast<uint32_t>(first.size()) < kWideClass) return nullptr;
   std::lock_guard lock(slice_mutex_);
   auto [it, added] = slices_.try_emplace(x.value);

@@ -137,8 +137,10 @@ bool MaskCache::Load(ByteReader* in, std::span<const TermId> terms, size_t room)
     for (uint64_t& entry : entries) {
       const TokenId token = ReadToken(in, vocab_->size());
       const uint64_t left_over = in->ok() ? in->Number(vocab_->bytes(token).size()) : 0;
-      if (left_over == 0) in->Fail();
-      if (!in->ok()) return false;
+      if (left_over == 0) {
+        in->Fail();
+        return false;
+      }
       const std::string_view text = vocab_->bytes(token);
       entry = Residual::Entry(token, static_cast<size_t>(left_over),
                               static_cast<uint8_t>(text[text.size() - left_over]));

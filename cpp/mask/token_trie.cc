@@ -8,32 +8,15 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cstring>
 #include <numeric>
 #include <span>
+
+#include "base/sorted.h"
 
 namespace grammask::internal {
 namespace {
 
 using Entry = std::pair<std::string_view, TokenId>;
-
-// The first eight bytes, as a number that orders as they do.
-uint64_t Head(std::string_view text) {
-  auto number = [&]<class T>(size_t at, T value) {  // of the bytes from there on, the first highest
-    std::memcpy(&value, text.data() + at, sizeof value);
-    if constexpr (std::endian::native == std::endian::big) return uint64_t{value};
-    return uint64_t{sizeof value == 8   ? __builtin_bswap64(value)
-                    : sizeof value == 4 ? __builtin_bswap32(static_cast<uint32_t>(value))
-                                        : __builtin_bswap16(static_cast<uint16_t>(value))};
-  };
-  const size_t size = text.size();
-  if (size >= 8) return number(0, uint64_t{});
-  const size_t unused = 64 - 8 * size;  // bits
-  if (size >= 4) return number(0, uint32_t{}) << 32 | number(size - 4, uint32_t{}) << unused;
-  if (size >= 2) return number(0, uint16_t{}) << 48 | number(size - 2, uint16_t{}) << unused;
-  return size == 0 ? 0 : uint64_t{static_cast<uint8_t>(text[0])} << 56;
-}
 
 uint8_t FirstByte(std::string_view text) {
   return text.empty() ? 0 : static_cast<uint8_t>(text[0]);
@@ -52,7 +35,7 @@ void Sort(std::vector<Entry>* entries) {
   std::copy_n(begins.begin(), next.size(), next.begin());
   std::vector<Keyed> keyed(entries->size());
   for (const Entry& entry : *entries) {
-    keyed[next[FirstByte(entry.first)]++] = {Head(entry.first), entry};
+    keyed[next[FirstByte(entry.first)]++] = {FirstEight(entry.first), entry};
   }
   for (size_t b = 0; b < next.size(); ++b) {
     std::ranges::sort(std::span(keyed).subspan(begins[b], next[b] - begins[b]),

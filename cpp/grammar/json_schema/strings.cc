@@ -11,14 +11,13 @@
 #include "grammar/json_schema/strings.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <functional>
 #include <tuple>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "base/scratch.h"
+#include "base/sorted.h"
 #include "base/utf8.h"
 #include "grammar/json_schema/formats.h"
 #include "grammar/json_schema/string_parts.h"
@@ -48,16 +47,11 @@ void SortUniqueTexts(ScratchVector<ScratchString>* list) {
     uint64_t head, next;
     ScratchString* text;
   };
-  auto eight = [](std::string_view text) {
-    uint64_t bytes = 0;
-    std::memcpy(&bytes, text.data(), std::min<size_t>(text.size(), 8));
-    return std::endian::native == std::endian::little ? __builtin_bswap64(bytes) : bytes;
-  };
   ScratchVector<Entry> order;
   order.reserve(list->size());
   for (ScratchString& text : *list) {
     const std::string_view rest = std::string_view(text).substr(std::min<size_t>(text.size(), 8));
-    order.push_back({eight(text), eight(rest), &text});
+    order.push_back({FirstEight(text), FirstEight(rest), &text});
   }
   std::ranges::sort(order, [](const Entry& a, const Entry& b) {
     if (a.head != b.head) return a.head < b.head;
