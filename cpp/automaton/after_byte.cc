@@ -10,6 +10,7 @@
 // tests/automaton/after_byte_test.cc compares with the edges.
 #include <absl/container/inlined_vector.h>
 
+#include "automaton/lengths.h"
 #include "automaton/term_store.h"
 #include "base/sorted.h"
 #include "base/utf8.h"
@@ -17,15 +18,18 @@
 namespace grammask::internal {
 namespace {
 
-constexpr int kMostInside = 8;  // parts within parts; deeper ones are read off their edges
+constexpr int kMostInside = 8;     // parts within parts; deeper ones are read off their edges
+constexpr size_t kManyEdges = 24;  // beside which a few bytes are no reason to make all anew
+constexpr uint32_t kFewBytes = 4;  // such a few
 
 }  // namespace
 
 TermId TermStore::AfterByte(TermId id, uint8_t byte) { return AfterByte(id, byte, kMostInside); }
 
 // Where `byte` is the first character of the text as it is, and that has no shorter spelling; or
-// nullopt where the edges tell.
-std::optional<TermId> TermStore::AfterText(TermId text, uint8_t byte, TermId rest) {
+// nullopt where the edges tell. `rest()`: what comes after the text.
+template <class Rest>
+std::optional<TermId> TermStore::AfterText(TermId text, uint8_t byte, Rest&& rest) {
   const Term& t = terms_[text.value];
   const auto first = static_cast<uint8_t>(t.text()[0]);
   if (t.kind == TermKind::kJsonText) {
@@ -33,7 +37,7 @@ std::optional<TermId> TermStore::AfterText(TermId text, uint8_t byte, TermId res
     if (first == '"' || first == '\\') return std::nullopt;
   }
   if (byte != first) return Nothing();
-  return Sequence(Tail(text), rest);
+  return Sequence(Tail(text), rest());
 }
 
 TermId TermStore::AfterByte(TermId id, uint8_t byte, int depth) {
@@ -57,21 +61,22 @@ TermId TermStore::AfterByte(TermId id, uint8_t byte, int depth) {
   switch (t.kind) {
     case TermKind::kBytes:
     case TermKind::kJsonText:
-      if (const auto to = AfterText(id, byte, Empty())) return *to;
+      if (const auto to = AfterText(id, byte, Empty)) return *to;
       return by_edges();
     case TermKind::kSequence: {
       const TermId rest = t.few[1];
       const Term& head = terms_[t.few[0].value];
       if (head.kind == TermKind::kBytes || head.kind == TermKind::kJsonText) {
-        if (const auto to = AfterText(t.few[0], byte, rest)) return *to;
+        if (const auto to = AfterText(t.few[0], byte, [&] { return rest; })) return *to;
         return by_edges();
       }
       absl::InlinedVector<TermId, 8> targets;
       if (head.kind == TermKind::kRepeat) {
         const TermId round = head.few[0];
         if (const auto text = AsciiHead(round)) {
-          const auto to =
-              AfterText(*text, byte, Sequence(AfterHead(*text, round), AfterRound(head, rest, id)));
+          const auto to = AfterText(*text, byte, [&] {
+            return Sequence(AfterHead(*text, round), AfterRound(head, rest, id));
+          });
           if (!to.has_value()) return by_edges();
           add(*to, &targets);
         } else if (const ByteEdge* e = FindEdge(ExpandLocked(round).bytes, byte)) {
@@ -88,7 +93,7 @@ TermId TermStore::AfterByte(TermId id, uint8_t byte, int depth) {
       absl::InlinedVector<TermId, 8> texts, targets;  // of those that begin with ASCII texts
       for (TermId c : t.children()) {
         if (const auto text = AsciiHead(c)) {
-          const auto to = AfterText(*text, byte, AfterHead(*text, c));
+          const auto to = AfterText(*text, byte, [&] { return AfterHead(*text, c); });
           if (!to.has_value()) return by_edges();
           add(*to, &texts);
         } else {
@@ -114,6 +119,31 @@ TermId TermStore::AfterByte(TermId id, uint8_t byte, int depth) {
     default:
       return by_edges();
   }
+}
+
+std::optional<TermStore::Beside> TermStore::FindBeside(TermId id) const {
+  const Term& t = terms_[id.value];
+  if (t.kind != TermKind::kSequence) return std::nullopt;
+  const Term& head = terms_[t.few[0].value];
+  if (!head.nullable || !head.regular) return std::nullopt;
+  auto edges = [](const Term& state) { return state.expansion.load(std::memory_order_acquire); };
+  const Expansion* const rest = edges(terms_[t.few[1].value]);
+  if (rest == nullptr || rest->bytes.size() < kManyEdges || edges(t) != nullptr) {
+    return std::nullopt;
+  }
+  if (!rest->calls.empty() || !rest->tokens.empty()) return std::nullopt;
+  const TermId round = head.kind == TermKind::kRepeat ? head.few[0] : t.few[0];
+  Beside beside = {t.few[1], {}};
+  if (const auto text = AsciiHead(round)) {  // as it is, or with a backslash
+    beside.first.Add(static_cast<uint8_t>(terms_[text->value].text()[0]));
+    beside.first.Add('\\');
+  } else if (const Expansion* const first = edges(terms_[round.value])) {
+    if (FirstBytes(first->bytes) > kFewBytes) return std::nullopt;
+    beside.first = FirstByteSet(first->bytes);
+  } else {
+    return std::nullopt;
+  }
+  return beside;
 }
 
 }  // namespace grammask::internal

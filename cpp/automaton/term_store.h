@@ -265,6 +265,13 @@ class TermStore {
   // Where `byte` leads, Nothing() for nowhere: the target of the edge, without making the others.
   // Lock.
   TermId AfterByte(TermId id, uint8_t byte);
+  // Of a state `X Y` without edges, where X is a few texts or nothing and Y has many edges: Y, and
+  // the bytes with which X begins. Any other byte leads where it leads from Y. Thread-safe.
+  struct Beside {
+    TermId rest;
+    ByteSet first;
+  };
+  std::optional<Beside> FindBeside(TermId id) const;
 
   // The state with every count that no token can reach made unbounded: it has the same level-1
   // mask. Takes the lock when it is not known yet.
@@ -544,7 +551,8 @@ class TermStore {
   void AskWithoutCounts(TermId boolean);
   TermId Unbounded(TermId part, int64_t* bound);
   TermId AfterByte(TermId id, uint8_t byte, int depth);
-  std::optional<TermId> AfterText(TermId text, uint8_t byte, TermId rest);
+  template <class Rest>
+  std::optional<TermId> AfterText(TermId text, uint8_t byte, Rest&& rest);
   // What is left of a text after its first byte, which is a character of its own.
   TermId Tail(TermId text);
   const Expansion* Derive(TermId id, bool raw);

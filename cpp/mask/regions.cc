@@ -71,6 +71,11 @@ Alphabet Readable(TermStore& terms, TermId state) {
   return all;
 }
 
+void AddAscii(const ByteSet& bytes, Alphabet* to) {
+  to->low |= bytes.words[0];
+  to->high |= bytes.words[1];
+}
+
 }  // namespace
 
 void AddAscii(const ByteEdge& edge, Alphabet* to) {
@@ -128,9 +133,15 @@ void Regions::Search(TermStore& terms, TermId start, Region* region) {
     int reads = 0;
   };
   absl::InlinedVector<Target, 16> targets;
+  TermId last_read;  // many states read what one does and a little more
+  Alphabet readable_there;
   for (size_t i = 0; i < states.size(); ++i) {
     targets.clear();
     if (Made(terms) > before + kMostMade) return;
+    // What reads a few bytes beside what another state does is not dead where that is not.
+    const auto more = terms.FindBeside(states[i]);
+    if (more.has_value() && taken.contains(more->rest.value)) continue;  // and has no edges
+    edges += terms.Expand(states[i]).bytes.size();
     TermId last;  // neighbours often lead to the same, and so does a byte in many states
     bool is_taken = false;
     for (const ByteEdge& e : terms.Expand(states[i]).bytes) {
@@ -145,13 +156,16 @@ void Regions::Search(TermStore& terms, TermId start, Region* region) {
       AddAscii(e, same == targets.end() ? &targets.emplace_back(Target{e.to, {}}).by : &same->by);
     }
     // What reads least comes first: mostly it ends the text.
-    edges += terms.Expand(states[i]).bytes.size();
     for (Target& target : targets) {
       target.by = Both(target.by, alphabet);
       if (target.by.empty()) continue;
-      edges += terms.Expand(target.to).bytes.size();
+      const auto beside = terms.FindBeside(target.to);
+      const TermId read = beside.has_value() ? beside->rest : target.to;
+      edges += terms.Expand(read).bytes.size();
       if (edges > kMostEdges) return;
-      target.readable = Readable(terms, target.to);
+      if (read != last_read) readable_there = Readable(terms, last_read = read);
+      target.readable = readable_there;
+      if (beside.has_value()) AddAscii(beside->first, &target.readable);
       target.reads = Both(target.readable, alphabet).AsciiSize();
     }
     std::ranges::sort(targets, {}, &Target::reads);
@@ -214,6 +228,7 @@ WalkLoop Regions::Of(TermStore& terms, TermId state) {
 // States that differ in ASCII only are asked for what is beyond it once.
 void Regions::FindBeyond(TermStore& terms, Region* region) {
   for (TermId state : region->states) {
+    if (terms.FindBeside(state).has_value()) continue;  // passed over by Search(), too
     auto beyond_ascii = [&terms](TermId of) {
       const std::span<const ByteEdge> edges = terms.Expand(of).bytes;
       return std::ranges::subrange(

@@ -464,7 +464,9 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
         continue;
       }
       walker.Rewind(&leap.level);
-      if (const LeavingSet::Inside* inside = leap.leaving->FindInside(next)) {
+      const LeavingSet::Inside* const inside =
+          nodes[next].byte < 0x80 ? nullptr : leap.leaving->FindInside(next);
+      if (inside != nullptr) {
         *to = walker.Step(&leap.level, inside->lead);
         if (inside->second != 0) *to = step_from(*to, inside->second);
         *to = step_from(*to, nodes[next].byte);

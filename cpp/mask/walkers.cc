@@ -407,6 +407,10 @@ void StateWalker::Meet(TermId id, StatePlace* at) {
 }
 
 void StateWalker::TakeEdges(StatePlace* at) {
+  if (terms_.FindBeside(at->id).has_value()) {  // a set needs no edges of it
+    at->expanded = at->open = true;
+    return;
+  }
   const Expansion& e = terms_.Expand(at->id);
   at->expanded = true;
   at->open = !e.calls.empty() || e.bytes.size() > kMostRanges;

@@ -57,6 +57,11 @@ class FewNumbering {
   size_t used_ = 0;
 };
 
+// A run of bytes of one class.
+uint32_t PackRun(uint8_t lo, uint8_t hi, size_t c) {
+  return lo | uint32_t{hi} << 8 | static_cast<uint32_t>(c) << 16;
+}
+
 }  // namespace
 
 // The map of runs of bytes of one class, ascending and disjoint: lo | hi << 8 | class << 16, where
@@ -86,9 +91,7 @@ const ClassMap* SetTable::InternClasses(std::span<const uint32_t> runs) {
 const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
   std::array<uint32_t, 256> all_runs;
   size_t run_count = 0;
-  auto add = [&](uint8_t lo, uint8_t hi, size_t c) {
-    all_runs[run_count++] = lo | uint32_t{hi} << 8 | static_cast<uint32_t>(c) << 16;
-  };
+  auto add = [&](uint8_t lo, uint8_t hi, size_t c) { all_runs[run_count++] = PackRun(lo, hi, c); };
   auto runs = [&] { return std::span<const uint32_t>(all_runs.data(), run_count); };
   if (each_byte) {
     // Only whether a byte can be read matters: each is a class of its own.
@@ -105,12 +108,8 @@ const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
     return InternClasses(runs());
   }
   if (items.size() == 1) {
-    // Edges of one target are one class.
-    FewNumbering<uint32_t> targets;
-    for (const ByteEdge& e : terms_.ExpandLocked(items[0].term).bytes) {
-      add(e.lo, e.hi, targets.Of(e.to.value, e.to.value * size_t{0x9E3779B97F4A7C15} >> 55));
-    }
-    return InternClasses(runs());
+    const ClassMap* const beside = ClassesBeside(items[0].term);
+    return beside != nullptr ? beside : ClassesOfOne(items[0].term);
   }
   absl::InlinedVector<TermId, 16> states;
   for (const Item& item : items) states.push_back(item.term);
@@ -155,6 +154,43 @@ const ClassMap* SetTable::Classes(std::span<const Item> items, bool each_byte) {
   const ClassMap* const map = InternClasses(runs());
   classes_of_[BytesOf(memory_.Copy(key))] = map;
   return map;
+}
+
+// Edges of one target are one class.
+const ClassMap* SetTable::ClassesOfOne(TermId state) {
+  std::array<uint32_t, 256> runs;
+  size_t count = 0;
+  FewNumbering<uint32_t> targets;
+  for (const ByteEdge& e : terms_.ExpandLocked(state).bytes) {
+    const size_t c = targets.Of(e.to.value, e.to.value * size_t{0x9E3779B97F4A7C15} >> 55);
+    runs[count++] = PackRun(e.lo, e.hi, c);
+  }
+  return InternClasses({runs.data(), count});
+}
+
+// The classes of a state that adds a few bytes to what another one reads, where these are classes
+// by themselves there: the classes of that one, and the state's own edges are not made. After a
+// character of a class in a regular expression, for instance, a hyphen may come or any other
+// character. Null where it is none such.
+const ClassMap* SetTable::ClassesBeside(TermId state) {
+  const auto beside = terms_.FindBeside(state);
+  if (!beside.has_value()) return nullptr;
+  const std::array key = {beside->rest};
+  const ClassMap* map = nullptr;
+  if (const auto* known = classes_of_.Find(BytesOf(std::span<const TermId>(key)))) {
+    map = *known;
+  } else {
+    map = ClassesOfOne(beside->rest);
+    classes_of_[BytesOf(memory_.Copy(std::span<const TermId>(key)))] = map;
+  }
+  bool alone = true;
+  beside->first.ForEachRange([&](uint8_t lo, uint8_t hi) {
+    for (int b = lo; b <= hi; ++b) {
+      const uint16_t c = map->class_of[b];
+      alone &= c != 0 && std::ranges::count(map->class_of, c) == 1;
+    }
+  });
+  return alone ? map : nullptr;
 }
 
 // Goes through the edges of all states side by side, from one piece to the next.

@@ -235,6 +235,8 @@ class SetTable {
   bool OnlySpells(const SetBody& body);
   std::string Fingerprint(SetId set) const;
   const ClassMap* Classes(std::span<const Item> items, bool each_byte);
+  const ClassMap* ClassesOfOne(TermId state);
+  const ClassMap* ClassesBeside(TermId state);
   template <class Add>
   void ClassesOfFew(std::span<const TermId> states, Add&& add);
   const ClassMap* InternClasses(std::span<const uint32_t> runs);

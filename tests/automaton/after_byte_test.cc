@@ -126,6 +126,63 @@ TEST(AfterByte, MakesNoOtherStates) {
   EXPECT_EQ(s.ToString(after), "(json\"ame\" \"\\\"\")");
 }
 
+// A few texts or nothing before a state of many edges: whatever they do not begin with leads where
+// it leads without them.
+TEST(AfterByte, ALittleBesideMuch) {
+  TermStore s({}, kSmallCount);
+  const std::lock_guard lock(s.mutex());
+  std::vector<TermId> letters;
+  for (int c = 0x20; c < 0x7f; c += 2) {
+    letters.push_back(s.Sequence(s.Literal(std::string(1, static_cast<char>(c)), false),
+                                 s.Literal(std::to_string(c), false)));
+  }
+  const TermId many = s.Choice(letters);
+  auto before = [&](TermId head) { return s.Sequence(s.Repeat(head, 0, 1), many); };
+  const CodePointSet digits{{'0', '9'}};
+  EXPECT_FALSE(s.FindBeside(before(s.Literal("-", true))).has_value());  // has no edges to be had
+  s.ExpandLocked(many);
+  struct Case {
+    TermId state;
+    std::string_view first;
+  };
+  const TermId known = s.Choice(std::array{s.Literal("x", false), s.Literal("\xE9y", false)});
+  s.ExpandLocked(known);
+  const Case cases[] = {
+      {before(s.Literal("-z", true)), "-\\"},
+      {before(s.Literal("Ab", true)), "A\\"},
+      {s.Sequence(s.Repeat(s.Sequence(s.Literal("-", true), s.Literal("+", false)), 0, 3), many),
+       "-\\"},
+      {s.Sequence(s.Repeat(s.Literal("!", true), 0, kUnbounded), many), "!\\"},
+      {before(known), "x\xE9"},
+      {before(s.Character(digits, false)), ""},      // as yet without edges
+      {s.Sequence(s.Literal("-", true), many), ""},  // which must come
+      {many, ""},
+  };
+  for (const Case& c : cases) {
+    const auto beside = s.FindBeside(c.state);
+    ASSERT_EQ(beside.has_value(), !c.first.empty()) << s.ToString(c.state);
+    if (!beside.has_value()) continue;
+    ByteSet first;
+    for (char b : c.first) first.Add(static_cast<uint8_t>(b));
+    EXPECT_EQ(beside->rest, many);
+    EXPECT_EQ(beside->first, first) << s.ToString(c.state);
+    std::array<TermId, 256> after;
+    for (size_t b = 0; b < 256; ++b) after[b] = s.AfterByte(c.state, static_cast<uint8_t>(b));
+    s.ExpandLocked(c.state);
+    EXPECT_FALSE(s.FindBeside(c.state).has_value());  // has edges of its own now
+    for (size_t b = 0; b < 256; ++b) {
+      const auto byte = static_cast<uint8_t>(b);
+      EXPECT_EQ(after[b], s.AfterByte(c.state, byte)) << b << " of " << s.ToString(c.state);
+      if (!first.Has(byte)) {
+        EXPECT_EQ(after[b], s.AfterByte(many, byte));
+      }
+    }
+  }
+  const TermId ten = s.Character(digits, false);
+  s.ExpandLocked(ten);
+  EXPECT_FALSE(s.FindBeside(before(ten)).has_value());  // which is no little
+}
+
 // Of many alternatives that read overlapping ranges: each byte leads to what those that read it
 // leave, whether their edges are sorted or laid over one another.
 TEST(AfterByte, ManyRangesOverOneAnother) {

@@ -423,6 +423,54 @@ TEST(Mask, StatesToRoamAmong) {
   }
 }
 
+// The same of so many characters that the states after them are taken for the one before, but for
+// the hyphen of a range, or for a text that the loop reads, too.
+TEST(Mask, StatesThatDifferInFewBytes) {
+  constexpr std::string_view kCharacters = "aceg,b0-]";
+  std::mt19937 random(31);
+  std::vector<std::string> tokens = {"[", "\\", "\\u", "\\u00", "\\u002d", "2d", "2D", "61"};
+  for (int i = 0; i < 729 * 14; ++i) {
+    std::string token = {kCharacters[i % 9], kCharacters[i / 9 % 9], kCharacters[i / 81 % 9]};
+    for (size_t n = random() % 6; n > 0; --n) token += kCharacters[random() % kCharacters.size()];
+    if (random() % 20 == 0) token += "\xC3\xA9";
+    if (random() % 40 == 0) token += "\\u00";
+    tokens.push_back(token);
+  }
+  SortUnique(&tokens);
+  const auto vocab = MakeVocab(tokens);
+  using Make = NodeId (*)(GrammarBuilder&);
+  const Make loops[] = {
+      [](GrammarBuilder& b) {
+        std::vector<NodeId> members = {b.JsonClass({{'0', '9'}, {',', ','}, {0x7F, 0x10FFFF}})};
+        for (uint32_t c = 'a'; c <= 'z'; ++c) {
+          const NodeId range = b.Sequence({b.JsonText("-"), b.JsonClass({{c, 'z'}})});
+          members.push_back(b.Sequence({b.JsonClass(CodePointSet::Of(c)), b.Optional(range)}));
+        }
+        return b.Sequence({b.Star(b.Choice(members)), b.Optional(b.Bytes("-"))});
+      },
+      [](GrammarBuilder& b) {
+        std::vector<NodeId> members = {b.JsonClass({{0x7F, 0x10FFFF}})};
+        for (uint32_t c = 'a'; c <= 'z'; ++c) {
+          const NodeId more = b.Sequence({b.JsonText("b"), b.JsonText("-")});
+          members.push_back(b.Sequence({b.JsonClass(CodePointSet::Of(c)), b.Optional(more)}));
+        }
+        return b.Star(b.Choice(members));
+      },
+  };
+  for (const Make& make : loops) {
+    MaskWorld w(vocab);
+    SetId set = w.Start(
+        [&](GrammarBuilder& b) { return b.Sequence({b.Bytes("["), make(b), b.Bytes("]")}); });
+    for (const char* step : {"[", "0", "g", "a-", ",", "e", "-", ",a"}) {
+      const SetId next = w.sets().Run(set, step);
+      if (next == SetTable::Dead()) continue;
+      set = next;
+      w.Check(set, "loop " + std::to_string(&make - loops) + " after " + step);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // A counted loop takes whole subtrees as long as its count lasts.
 TEST(Mask, ACountedLoop) {
   const auto vocab = MakeVocab(WordTokens());

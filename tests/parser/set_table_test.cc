@@ -539,5 +539,62 @@ TEST(SetTable, ShortestCompletionOfADeepStack) {
   EXPECT_TRUE(w.sets().set(w.sets().Run(deep, "x" + Times("]])", kDepth / 2))).accepting);
 }
 
+// A class of characters, each of which may begin a range up to one that is no smaller: the states
+// after them differ in a byte or two from the one before. Their tables are made without their
+// edges; where these are there already, from them: both lead the same way. `alone`: no other byte
+// leads where the hyphen does.
+void CompareClasses(bool alone) {
+  auto fill = [alone](GrammarBuilder& b) {
+    std::vector<NodeId> members;
+    for (uint32_t c = 'a'; c <= 'z'; ++c) {
+      const NodeId range = b.Sequence({b.JsonText("-"), b.JsonClass({{c, 'z'}})});
+      members.push_back(b.Sequence({b.JsonClass(CodePointSet::Of(c)), b.Optional(range)}));
+    }
+    const RuleId root = b.AddRule("root");
+    const NodeId dash = b.JsonClass({{alone ? uint32_t{'-'} : uint32_t{'+'}, '-'}});
+    b.SetBody(root, b.Sequence(
+                        {b.Bytes("["), b.Star(b.Choice(members)), b.Optional(dash), b.Bytes("]")}));
+    return root;
+  };
+  World by_bytes(fill), by_edges(fill);
+  auto expand = [&](SetId id) {
+    for (const Item& item : by_edges.sets().set(id).kernel) {
+      by_edges.sets().terms().Expand(item.term);
+    }
+  };
+  std::mt19937 random(3);
+  for (const std::string prefix : {"[", "[a", "[q", "[a-", "[a-d", "[mm", "[m-", "[xyz-", "[z-z"}) {
+    SetId x = by_bytes.After(prefix), y = by_edges.start();
+    for (char c : prefix) {
+      expand(y);
+      y = by_edges.sets().Step(y, static_cast<uint8_t>(c));
+    }
+    expand(y);
+    // Of all bytes twice, in any order: the first one is found by itself, the others by the table.
+    std::vector<int> bytes(512);
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<int>(i % 256);
+    std::shuffle(bytes.begin(), bytes.end(), random);
+    for (int b : bytes) {
+      const SetId to = by_bytes.sets().Step(x, static_cast<uint8_t>(b));
+      const SetId expected = by_edges.sets().Step(y, static_cast<uint8_t>(b));
+      ASSERT_EQ(to == SetTable::Dead(), expected == SetTable::Dead()) << prefix << " and " << b;
+      if (to == SetTable::Dead()) continue;
+      const TermId state = by_bytes.sets().set(to).kernel[0].term;
+      const TermId other = by_edges.sets().set(expected).kernel[0].term;
+      ASSERT_EQ(by_bytes.sets().terms().ToString(state), by_edges.sets().terms().ToString(other))
+          << prefix << " and " << b;
+    }
+  }
+  // After a letter, where the loop has edges, the state has none of its own.
+  const SetId after = by_bytes.After("[k");
+  by_bytes.sets().Table(after);
+  const TermId state = by_bytes.sets().set(after).kernel[0].term;
+  EXPECT_EQ(by_bytes.sets().terms().FindBeside(state).has_value(), alone);
+}
+
+TEST(SetTable, StatesThatDifferInFewBytes) {
+  for (bool alone : {true, false}) CompareClasses(alone);
+}
+
 }  // namespace
 }  // namespace grammask::internal
