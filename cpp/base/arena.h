@@ -43,10 +43,9 @@ class BumpArena {
   size_t bytes() const { return bytes_; }
 
  private:
-  // The first blocks' size. Later ones are an eighth of what there is, up to kLastBlock. All on
-  // small pages: a large one, touched first, is cleared at once, and on virtual machines its memory
-  // must be found, up to 10 ms in the midst of one mask. Arenas are filled from end to end, so that
-  // they gain little from large pages, other than arrays that are read all over.
+  // The first blocks' size. Later ones are an eighth of what there is, up to kLastBlock. They are
+  // cut of large pages as long as there are such that were touched before: to touch one in the
+  // midst of a mask would take up to 10 ms, and to touch a small one a microsecond or two.
   static constexpr size_t kBlock = kSmallestKept, kLastBlock = kLargestKept;
   struct Giver {
     size_t bytes;

@@ -52,6 +52,9 @@ char* MapPages(size_t bytes) {
   return begin;
 }
 
+// Through a volatile pointer, so that the write is not left out.
+void Touch(char* page) { *static_cast<volatile char*>(page) = 0; }
+
 size_t PagesOf(size_t size) { return (size + kHugePage - 1) / kHugePage; }
 
 uint64_t RunOf(size_t pages, int first) {
@@ -116,15 +119,21 @@ void ReserveTables(size_t bytes) {
     reserve.begin.store(begin, std::memory_order_relaxed);
   }
   for (; reserve.ready < pages; ++reserve.ready) {
-    // Through a volatile pointer, so that the write is not left out.
-    *static_cast<volatile char*>(begin + reserve.ready * kHugePage) = 0;
+    Touch(begin + reserve.ready * kHugePage);
     reserve.free.fetch_or(uint64_t{1} << reserve.ready, std::memory_order_release);
   }
+}
+
+void* TouchedPages(size_t pages) {
+  char* const begin = MapPages(pages * kHugePage);
+  for (size_t i = 0; begin != nullptr && i < pages; ++i) Touch(begin + i * kHugePage);
+  return begin;
 }
 
 #else
 
 void ReserveTables(size_t) {}
+void* TouchedPages(size_t) { return nullptr; }
 
 #endif
 

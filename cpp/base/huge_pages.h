@@ -27,6 +27,10 @@ inline constexpr size_t kTableAlign = 64;  // a line of the cache
 // Thread-safe, as all functions here are.
 void ReserveTables(size_t bytes);
 
+// So many large pages, touched, which are never given back; null where the system has none or no
+// memory.
+void* TouchedPages(size_t pages);
+
 // At a multiple of kTableAlign; for FreeTable() with the same size; throws std::bad_alloc. The
 // content is arbitrary.
 void* AllocateTable(size_t size, bool from_reserve = true);

@@ -15,6 +15,7 @@
 #include <algorithm>
 
 #include "automaton/build.h"
+#include "base/block_reserve.h"
 #include "base/huge_pages.h"
 #include "base/own_code.h"
 #include "matcher/saved_grammar.h"
@@ -65,8 +66,10 @@ EngineHub::EngineHub(std::shared_ptr<const Vocab> vocab, const Limits& limits)
   // Nearly every grammar has JSON strings, and their slice takes milliseconds: so no request waits
   // for it, and only the vocabulary's first compiler makes it.
   slices_.store()->MakeJsonStrings(*vocab_);
-  // Nor for the memory of tables: what a generation has of them when it ends, with some to grow.
+  // Nor for the memory of tables: what a generation has of them when it ends, with some to grow; or
+  // for the greater part of what its arenas have.
   ReserveTables(limits.arena_bytes / 16 * 9);
+  ReserveBlocks(limits.arena_bytes / 4);
   MapOwnCode();
 }
 

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <random>
 #include <set>
 #include <thread>
 #include <utility>
@@ -49,6 +53,66 @@ TEST(BlockReserve, KeepsSoMuchAndNoMore) {
   }
   EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), blocks.size());
   for (void* block : blocks) GiveBlock(block, kLargestKept);
+  EXPECT_LE(KeptBlockBytes(), kMostKept);
+}
+
+// Blocks are cut of large pages; what comes back beside each other is one block again.
+TEST(BlockReserve, BlocksOfLargePages) {
+  if (kSanitized) GTEST_SKIP() << "each block is the heap's";
+  // What is kept so far is taken, so that all that is kept afterwards is in the pages.
+  std::vector<std::pair<void*, size_t>> taken;
+  for (size_t bytes = kSmallestKept; bytes <= kLargestKept; bytes *= 2) {
+    while (true) {
+      const size_t before = KeptBlockBytes();
+      taken.push_back({TakeBlock(bytes), bytes});
+      if (KeptBlockBytes() == before) break;
+    }
+  }
+  ASSERT_EQ(KeptBlockBytes(), 0u);
+  ReserveBlocks(kLargestKept - 1);  // no whole page
+  EXPECT_EQ(KeptBlockBytes(), 0u);
+  ReserveBlocks(2 * kLargestKept);
+  if (KeptBlockBytes() == 0) GTEST_SKIP() << "no large pages on this system";
+  EXPECT_EQ(KeptBlockBytes(), 2 * kLargestKept);
+  ReserveBlocks(kLargestKept);  // are there already
+  EXPECT_EQ(KeptBlockBytes(), 2 * kLargestKept);
+  std::mt19937 random(1);
+  for (int round = 0; round < 50; ++round) {
+    // Of one page all is taken in blocks of many sizes, none of which share a byte.
+    std::vector<std::pair<uint8_t*, size_t>> blocks;
+    while (KeptBlockBytes() > kLargestKept) {
+      const size_t bytes =
+          std::min(kSmallestKept << (random() % 5), KeptBlockBytes() - kLargestKept);
+      const size_t size = std::bit_floor(bytes);
+      const size_t before = KeptBlockBytes();
+      auto* block = static_cast<uint8_t*>(TakeBlock(size));
+      if (KeptBlockBytes() == before) {  // nowhere in one piece: the heap's
+        GiveBlock(block, size);
+        break;
+      }
+      std::memset(block, static_cast<int>(blocks.size()), size);
+      blocks.push_back({block, size});
+    }
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      const auto [block, size] = blocks[i];
+      EXPECT_EQ(std::count(block, block + size, static_cast<uint8_t>(i)),
+                static_cast<ptrdiff_t>(size));
+    }
+    std::shuffle(blocks.begin(), blocks.end(), random);
+    for (const auto& [block, size] : blocks) GiveBlock(block, size);
+    ASSERT_EQ(KeptBlockBytes(), 2 * kLargestKept);
+    void* const whole[] = {TakeBlock(kLargestKept), TakeBlock(kLargestKept)};
+    ASSERT_EQ(KeptBlockBytes(), 0u);
+    for (void* block : whole) GiveBlock(block, kLargestKept);
+  }
+  // Fifteen small blocks leave the other page whole.
+  std::vector<void*> small;
+  for (int i = 0; i < 15; ++i) small.push_back(TakeBlock(kSmallestKept));
+  void* const whole = TakeBlock(kLargestKept);
+  EXPECT_EQ(KeptBlockBytes(), 17 * kSmallestKept);
+  GiveBlock(whole, kLargestKept);
+  for (void* block : small) GiveBlock(block, kSmallestKept);
+  for (const auto& [block, bytes] : taken) GiveBlock(block, bytes);
   EXPECT_LE(KeptBlockBytes(), kMostKept);
 }
 
