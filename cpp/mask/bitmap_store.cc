@@ -17,44 +17,73 @@ namespace {
 constexpr size_t kMaxKeyRuns = 64;  // over which the key would not be short
 constexpr size_t kKeyOverhead = 64;
 constexpr size_t kListOverhead = 32;
+constexpr size_t kMostBlocks = 32;  // of a vocabulary, mostly
 constexpr size_t kWordsAToken = 4;  // of a bitmap, added in the time in which two tokens are
 
 }  // namespace
 
-// Begins with all tokens or none, whichever is closer. Where a block is closer to the other, that
-// is what it begins with. Then what tokens are missing are added or taken out one by one.
+// Each block begins with all of its tokens or none, and those that are too many or missing are
+// taken out or added one by one. Where neighbours begin alike nothing more is to be done, else
+// there is a bitmap to be added: so what is best for all of them is found block by block, as a
+// shortest path.
 std::vector<uint32_t> BitmapStore::BitsOfRuns(std::span<const TokenRun> runs) const {
-  size_t total = 0;
-  for (const TokenRun& run : runs) total += run.last - run.first;
-  const bool most = 2 * total > tokens_.size();
-  std::vector<uint32_t> bits(words_);
-  if (most) std::ranges::copy(all_, bits.begin());
-  const size_t size = blocks_.empty() ? tokens_.size() : blocks_.block_size();
+  const bool one = blocks_.empty();
+  const size_t size = one ? std::max<size_t>(tokens_.size(), 1) : blocks_.block_size();
+  struct Block {
+    size_t from, to;     // of the trie's order
+    size_t first, last;  // of runs that have tokens of it
+    bool from_full[2];   // by whether it begins with all: whether the best way there did before
+    bool full = false;
+  };
+  absl::InlinedVector<Block, kMostBlocks> blocks;
+  // Of a way on which the last block began with none, or all: in tokens that are added by
+  // themselves.
+  size_t costs[2] = {0, 0};
+  const size_t change = words_ / kWordsAToken;
   for (size_t from = 0, next = 0; from < tokens_.size(); from += size) {
     const size_t to = std::min(from + size, tokens_.size());
     while (next < runs.size() && runs[next].last <= from) ++next;
-    size_t end = next, count = 0;  // of runs that have tokens of the block
+    size_t end = next, count = 0;
     for (; end < runs.size() && runs[end].first < to; ++end) {
       count += std::min<size_t>(runs[end].last, to) - std::max<size_t>(runs[end].first, from);
     }
-    bool begun = most;  // with all of the block
-    const size_t one_by_one = most ? to - from - count : count;
-    if (!blocks_.empty() && 2 * one_by_one > to - from + words_ / kWordsAToken) {
-      const std::span<const uint32_t> block = blocks_.block(from / size);
-      for (size_t w = 0; w < words_; ++w) bits[w] ^= block[w];
-      begun = !most;
+    Block& block = blocks.emplace_back(Block{from, to, next, end, {}});
+    if (from > 0) {
+      const size_t none = costs[0], all = costs[1];
+      block.from_full[0] = all + change < none;
+      block.from_full[1] = all <= none + change;
+      costs[0] = std::min(none, all + change);
+      costs[1] = std::min(all, none + change);
     }
-    size_t i = from;
-    for (const TokenRun& run : runs.subspan(next, end - next)) {
-      const size_t first = std::max<size_t>(run.first, from), last = std::min<size_t>(run.last, to);
-      if (begun) {
+    costs[0] += count;
+    costs[1] += to - from - count;
+  }
+  std::vector<uint32_t> bits(words_);
+  // Backwards: of each stretch of blocks that begin with all, the bitmaps at both ends.
+  bool full = costs[1] + change < costs[0];
+  if (full) std::ranges::copy(all_, bits.begin());
+  for (size_t k = blocks.size(); k-- > 0;) {
+    blocks[k].full = full;
+    const bool before = k > 0 && blocks[k].from_full[full ? 1 : 0];
+    if (k > 0 && before != full) {
+      const std::span<const uint32_t> up_to = blocks_.up_to(k - 1);
+      for (size_t w = 0; w < words_; ++w) bits[w] ^= up_to[w];
+    }
+    full = before;
+  }
+  for (const Block& block : blocks) {
+    size_t i = block.from;
+    for (const TokenRun& run : runs.subspan(block.first, block.last - block.first)) {
+      const size_t first = std::max<size_t>(run.first, block.from);
+      const size_t last = std::min<size_t>(run.last, block.to);
+      if (block.full) {
         for (; i < first; ++i) ClearBit(bits.data(), tokens_[i]);
       } else {
         for (i = first; i < last; ++i) SetBit(bits.data(), tokens_[i]);
       }
       i = last;
     }
-    for (; begun && i < to; ++i) ClearBit(bits.data(), tokens_[i]);
+    for (; block.full && i < block.to; ++i) ClearBit(bits.data(), tokens_[i]);
   }
   return bits;
 }

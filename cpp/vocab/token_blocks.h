@@ -1,4 +1,4 @@
-// The tokens of a vocabulary as bitmaps of those that stand together in the trie.
+// The tokens of a vocabulary as bitmaps of those that stand first in the trie.
 #ifndef GRAMMASK_VOCAB_TOKEN_BLOCKS_H_
 #define GRAMMASK_VOCAB_TOKEN_BLOCKS_H_
 
@@ -11,9 +11,10 @@
 
 namespace grammask::internal {
 
-// The order of the trie cut into blocks, each as a bitmap of its tokens. A set that has most of a
-// block is made of this faster than token by token: ids that follow one another in the trie lie all
-// over a bitmap. Immutable; safe to read from many threads.
+// The order of the trie cut into blocks, and bitmaps of what comes before each. A set that has most
+// of some blocks one after another is made of the two bitmaps at their ends faster than token by
+// token: ids that follow one another in the trie lie all over a bitmap. Immutable; safe to read
+// from many threads.
 class TokenBlocks {
  public:
   TokenBlocks() = default;
@@ -23,7 +24,9 @@ class TokenBlocks {
 
   bool empty() const { return bits_.empty(); }
   size_t block_size() const { return block_size_; }  // tokens; the last block may have fewer
-  std::span<const uint32_t> block(size_t i) const {
+  size_t count() const { return words_ == 0 ? 0 : bits_.size() / words_; }
+  // The tokens of blocks 0 to i.
+  std::span<const uint32_t> up_to(size_t i) const {
     return std::span(bits_).subspan(i * words_, words_);
   }
   size_t memory_bytes() const { return bits_.capacity() * sizeof(uint32_t); }
