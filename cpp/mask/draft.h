@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -11,6 +13,8 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/sorted.h"
+#include "mask/bitmap_store.h"
 #include "mask/mask_cache.h"
 #include "mask/trie_walk.h"
 
@@ -24,13 +28,31 @@ struct MaskCache::Draft {
   std::vector<uint32_t> escapes;    // nodes of the vocabulary's trie
   std::vector<uint64_t> residues;   // of slices' other tokens: Residual::entries
   std::vector<uint64_t> left_over;  // of all tokens
-  std::vector<uint32_t> listed;     // a bitmap, all zero but while escapes are looked at
+  std::vector<uint32_t> listed;     // a bitmap, all zero but while tokens are looked up in it
   uint64_t reach = UINT64_MAX;      // see Level1
   uint64_t completion = UINT64_MAX;
   uint64_t others_reach = UINT64_MAX;
   uint64_t deepest = 0;          // node visited at which a token ends or escapes
   const Level1* made = nullptr;  // instead of all this
   WalkScratch scratch;
+
+  // Puts `accepted` in order, each token once: many by the bits of a bitmap of so many words.
+  void SortAccepted(size_t words) {
+    constexpr size_t kWordsASort =
+        32;  // words that are read in the time in which a token is sorted
+    if (accepted.size() < words / kWordsASort) {
+      SortUnique(&accepted);
+      return;
+    }
+    listed.resize(words);
+    for (TokenId t : accepted) SetBit(listed.data(), t);
+    accepted.clear();
+    for (size_t w = 0; w < words; ++w) {
+      for (uint32_t left = std::exchange(listed[w], 0); left != 0; left &= left - 1) {
+        accepted.push_back(static_cast<TokenId>(w * 32 + std::countr_zero(left)));
+      }
+    }
+  }
 
   // As new, but for what was allocated and for what is known of sets.
   void Clear() {

@@ -15,7 +15,6 @@
 #include <optional>
 
 #include "automaton/lengths.h"
-#include "base/sorted.h"
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
 
@@ -128,7 +127,7 @@ const Level1* MaskCache::Joined(const Level1& head, TermId tail) {
   // Tokens of these nodes, and of those below that the head takes as well, are there twice. Of very
   // many a bitmap is made, to which that is nothing.
   if (!head.references.empty() && draft->accepted.size() <= kMostSorted) {
-    SortUnique(&draft->accepted);
+    draft->SortAccepted(words_);
   }
   return Store(&*draft);
 }

@@ -225,7 +225,7 @@ const Level1* MaskCache::FromCount(const TermStore::Counted& counted) {
   Level1 result;
   if (auto list = tokens->List(counted.least, counted.most, kMaxList)) {
     draft->accepted = *std::move(list);
-    std::ranges::sort(draft->accepted);
+    draft->SortAccepted(words_);
     result.accepted = Compact(draft->accepted, {});
   } else {
     const std::vector<uint32_t> bits = tokens->Bitmap(counted.least, counted.most);
@@ -458,7 +458,7 @@ const Level1* MaskCache::UnionOf(std::span<const TermId> alternatives) {
     draft->reach = std::max(draft->reach, mask.reach);
     draft->completion = std::max(draft->completion, mask.completion);
   }
-  SortUnique(&draft->accepted);
+  draft->SortAccepted(words_);
   SortUnique(&draft->escapes);
   SortUnique(&draft->residues);
   if (!bitmaps.empty()) draft->base = bitmaps.size() == 1 ? bitmaps[0] : bitmaps_.Union(bitmaps);

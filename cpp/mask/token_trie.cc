@@ -8,8 +8,9 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "base/sorted.h"
 
@@ -18,32 +19,51 @@ namespace {
 
 using Entry = std::pair<std::string_view, TokenId>;
 
-uint8_t FirstByte(std::string_view text) {
-  return text.empty() ? 0 : static_cast<uint8_t>(text[0]);
+struct Keyed {
+  uint64_t head;
+  uint32_t entry;
+};
+
+// By their heads: byte by byte from the last one on, each time into buckets, as comparisons are
+// guessed wrong half of the time.
+void SortByBuckets(std::vector<Keyed>* all) {
+  constexpr int kBytes = 8;
+  std::array<std::array<uint32_t, 256>, kBytes> counts{};
+  for (const Keyed& k : *all) {
+    for (int b = 0; b < kBytes; ++b) ++counts[b][k.head >> (8 * b) & 0xFF];
+  }
+  std::vector<Keyed> other(all->size());
+  for (int b = 0; b < kBytes; ++b) {
+    std::array<uint32_t, 256>& next = counts[b];
+    if (next[all->front().head >> (8 * b) & 0xFF] == all->size()) continue;
+    uint32_t begin = 0;
+    for (uint32_t& n : next) begin += std::exchange(n, begin);
+    for (const Keyed& k : *all) other[next[k.head >> (8 * b) & 0xFF]++] = k;
+    all->swap(other);
+  }
 }
 
-// First into buckets by the first byte: a comparison is guessed wrong half of the time.
 void Sort(std::vector<Entry>* entries) {
-  struct Keyed {
-    uint64_t head;
-    Entry entry;
-  };
-  std::array<uint32_t, 257> begins{};  // of buckets
-  for (const Entry& entry : *entries) ++begins[FirstByte(entry.first) + 1u];
-  std::partial_sum(begins.begin(), begins.end(), begins.begin());
-  std::array<uint32_t, 256> next;
-  std::copy_n(begins.begin(), next.size(), next.begin());
+  constexpr size_t kWorthBuckets = 256;
   std::vector<Keyed> keyed(entries->size());
-  for (const Entry& entry : *entries) {
-    keyed[next[FirstByte(entry.first)]++] = {FirstEight(entry.first), entry};
+  for (uint32_t i = 0; i < keyed.size(); ++i) keyed[i] = {FirstEight((*entries)[i].first), i};
+  if (keyed.size() >= kWorthBuckets) {
+    SortByBuckets(&keyed);
+  } else {
+    std::ranges::sort(keyed, {}, &Keyed::head);
   }
-  for (size_t b = 0; b < next.size(); ++b) {
-    std::ranges::sort(std::span(keyed).subspan(begins[b], next[b] - begins[b]),
-                      [](const Keyed& x, const Keyed& y) {
-                        return x.head != y.head ? x.head < y.head : x.entry < y.entry;
-                      });
+  // What begins alike is compared in full.
+  auto less = [entries](const Keyed& x, const Keyed& y) {
+    return (*entries)[x.entry] < (*entries)[y.entry];
+  };
+  for (size_t i = 0, end = 0; i < keyed.size(); i = end) {
+    while (end < keyed.size() && keyed[end].head == keyed[i].head) ++end;
+    if (end - i > 1) std::ranges::sort(std::span(keyed).subspan(i, end - i), less);
   }
-  std::ranges::transform(keyed, entries->begin(), &Keyed::entry);
+  std::vector<Entry> sorted(keyed.size());
+  std::ranges::transform(keyed, sorted.begin(),
+                         [&](const Keyed& k) { return (*entries)[k.entry]; });
+  *entries = std::move(sorted);
 }
 
 }  // namespace
