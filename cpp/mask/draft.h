@@ -99,11 +99,7 @@ class MaskCache::Gatherer {
     const uint32_t first = nodes_[i].tokens, end = nodes_[end_node].tokens;
     if (first == end) return;
     AppendRun(first, end, &draft_.runs);
-    uint16_t longest = 0;
-    for (uint16_t length : alphabets_->lengths().subspan(first, end - first)) {
-      longest = std::max(longest, length);
-    }
-    met.reach = std::max(met.reach, longest + from.after);
+    met.reach = std::max(met.reach, alphabets_->longest(first, end) + from.after);
     met.completion = std::max(met.completion, from.after);
   }
   void Few(uint32_t i, uint32_t end_node, const WalkMet& met_there) {

@@ -187,8 +187,7 @@ bool MaskCache::FindRefused(TermId state, TermId wider, uint64_t same, size_t mo
         const uint32_t met = std::min(jump.cursor.Next(i), jump.end);
         const uint32_t first = nodes[i].tokens, end = nodes[met].tokens;
         if (first < end) {
-          const auto lengths = alphabets.lengths().subspan(first, end - first);
-          measure(places[jump.from.place], *std::ranges::max_element(lengths),
+          measure(places[jump.from.place], alphabets.longest(first, end),
                   jump.beyond_ascii ? LeavingNodes::kRestOfCharacter : 0);
         }
         i = met;

@@ -4,6 +4,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -68,6 +69,22 @@ class TrieAlphabets {
   };
   static constexpr uint32_t kBlock = 64;
   const Lengths& block(uint32_t place) const { return blocks_[place / kBlock]; }
+  // The greatest length among the texts [first, end), first <= end; 0 for none.
+  uint16_t longest(uint32_t first, uint32_t end) const {
+    uint16_t longest = 0;
+    auto look = [&](uint32_t from, uint32_t to) {
+      for (uint32_t t = from; t < to; ++t) longest = std::max(longest, lengths_[t]);
+    };
+    if (end - first < 2 * kBlock) {
+      look(first, end);
+      return longest;
+    }
+    const uint32_t whole = (first + kBlock - 1) / kBlock * kBlock, rest = end / kBlock * kBlock;
+    look(first, whole);
+    for (uint32_t t = whole; t < rest; t += kBlock) longest = std::max(longest, block(t).bytes);
+    look(rest, end);
+    return longest;
+  }
   // The same of the text of a node.
   uint32_t characters(uint32_t node) const { return node_characters_[node]; }
   // The nodes that add `byte`, which begins a character, to a text of whole characters: ascending.

@@ -167,6 +167,39 @@ TEST(NodeSet, NextFromAnywhere) {
   }
 }
 
+// The lengths of texts by their places, and the greatest of stretches.
+TEST(TrieAlphabets, LongestOfAStretch) {
+  std::mt19937 random(8);
+  std::vector<std::string> tokens;
+  for (int i = 0; i < 1500; ++i) {
+    // Few are long, so that most blocks have another greatest length than their neighbours.
+    std::string token(1 + random() % (i % 40 == 0 ? 120 : 6), 'a');
+    for (char& c : token) c = static_cast<char>('a' + random() % 20);
+    tokens.push_back(token);
+  }
+  SortUnique(&tokens);
+  std::vector<TokenId> ids(tokens.size());
+  for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<TokenId>(i);
+  const Trie trie = BuildTrie(tokens, ids);
+  const TrieAlphabets alphabets(trie.nodes);
+  const auto count = static_cast<uint32_t>(tokens.size());
+  ASSERT_EQ(trie.tokens.size(), count);
+  for (int i = 0; i < 3000; ++i) {
+    const uint32_t first = random() % (count + 1);
+    const uint32_t end = first + random() % std::min(count - first + 1, i % 2 == 0 ? 1000u : 150u);
+    size_t longest = 0;
+    for (uint32_t t = first; t < end; ++t) {
+      const size_t length = tokens[static_cast<size_t>(trie.tokens[t])].size();
+      ASSERT_EQ(alphabets.lengths()[t], length);
+      longest = std::max(longest, length);
+    }
+    ASSERT_EQ(alphabets.longest(first, end), longest) << first << " to " << end;
+  }
+  for (uint32_t b = 0; b + TrieAlphabets::kBlock <= count; b += TrieAlphabets::kBlock) {
+    EXPECT_EQ(alphabets.longest(b, b + TrieAlphabets::kBlock), alphabets.block(b).bytes);
+  }
+}
+
 TEST(TrieAlphabets, Ascii) {
   Check({"a", "ab", "abc", "ab1", "ab-", "b", "\"", "\",", "\x7F"});
   Check({"x"});
