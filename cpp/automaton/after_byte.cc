@@ -134,8 +134,9 @@ std::optional<TermStore::Beside> TermStore::FindBeside(TermId id) const {
   if (!rest->calls.empty() || !rest->tokens.empty()) return std::nullopt;
   const TermId round = head.kind == TermKind::kRepeat ? head.few[0] : t.few[0];
   Beside beside = {t.few[1], {}};
-  if (const auto text = AsciiHead(round)) {  // as it is, or with a backslash
-    beside.first.Add(static_cast<uint8_t>(terms_[text->value].text()[0]));
+  if (const auto text = AsciiHead(round)) {
+    const auto first = static_cast<uint8_t>(terms_[text->value].text()[0]);
+    if (first >= 0x20 && first != '"') beside.first.Add(first);  // else it needs the backslash
     beside.first.Add('\\');
   } else if (const Expansion* const first = edges(terms_[round.value])) {
     if (FirstBytes(first->bytes) > kFewBytes) return std::nullopt;

@@ -38,8 +38,7 @@ struct MaskCache::Draft {
 
   // Puts `accepted` in order, each token once: many by the bits of a bitmap of so many words.
   void SortAccepted(size_t words) {
-    constexpr size_t kWordsASort =
-        32;  // words that are read in the time in which a token is sorted
+    constexpr size_t kWordsASort = 32;  // read in the time in which one token is sorted
     if (accepted.size() < words / kWordsASort) {
       SortUnique(&accepted);
       return;

@@ -153,6 +153,9 @@ TEST(AfterByte, ALittleBesideMuch) {
       {s.Sequence(s.Repeat(s.Sequence(s.Literal("-", true), s.Literal("+", false)), 0, 3), many),
        "-\\"},
       {s.Sequence(s.Repeat(s.Literal("!", true), 0, kUnbounded), many), "!\\"},
+      {before(s.Literal("\"a", true)), "\\"},  // a quote is read as \" only, a control likewise
+      {before(s.Literal("\n", true)), "\\"},
+      {before(s.Literal("\\", true)), "\\"},
       {before(known), "x\xE9"},
       {before(s.Character(digits, false)), ""},      // as yet without edges
       {s.Sequence(s.Literal("-", true), many), ""},  // which must come
@@ -168,6 +171,11 @@ TEST(AfterByte, ALittleBesideMuch) {
     EXPECT_EQ(beside->first, first) << s.ToString(c.state);
     std::array<TermId, 256> after;
     for (size_t b = 0; b < 256; ++b) after[b] = s.AfterByte(c.state, static_cast<uint8_t>(b));
+    for (size_t b = 0; b < 256; ++b) {
+      if (first.Has(static_cast<uint8_t>(b))) {
+        EXPECT_NE(after[b], TermStore::Nothing());
+      }
+    }
     s.ExpandLocked(c.state);
     EXPECT_FALSE(s.FindBeside(c.state).has_value());  // has edges of its own now
     for (size_t b = 0; b < 256; ++b) {
