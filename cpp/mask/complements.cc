@@ -392,7 +392,8 @@ bool MaskCache::ComplementWalk::Run(TermId narrow, TermId wide) {
     while (!jumps.empty() && i >= jumps.back().stop) {
       Jumps& jump = jumps.back();
       const uint16_t* const targets = jump.from.at->to.data();
-      for (i = jump.cursor.Next(i); i < jump.end; i = jump.cursor.Next(nodes_[i].end)) {
+      for (i = jump.cursor.Next(i, jump.end); i < jump.end;
+           i = jump.cursor.Next(nodes_[i].end, jump.end)) {
         const TrieNode& node = nodes_[i];
         const uint16_t to = targets[node.byte];
         if (to == kSame) continue;

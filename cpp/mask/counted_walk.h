@@ -131,7 +131,7 @@ std::optional<bool> CountedWalk::Run(int64_t most, uint64_t same, Taker&& taker)
     while (!jumps_.empty() && i >= jumps_.back().stop) {
       Jumps& jump = jumps_.back();
       while (true) {
-        const uint32_t met = std::min(jump.cursor.Next(i), jump.end);
+        const uint32_t met = jump.cursor.Next(i, jump.end);
         going =
             taker.Below(nodes_[i].tokens, nodes_[met].tokens, places_[jump.from.place], jump.begun);
         i = met;

@@ -184,7 +184,7 @@ bool MaskCache::FindRefused(TermId state, TermId wider, uint64_t same, size_t mo
     while (!jumps.empty() && i >= jumps.back().stop) {
       Jump& jump = jumps.back();
       while (true) {
-        const uint32_t met = std::min(jump.cursor.Next(i), jump.end);
+        const uint32_t met = jump.cursor.Next(i, jump.end);
         const uint32_t first = nodes[i].tokens, end = nodes[met].tokens;
         if (first < end) {
           measure(places[jump.from.place], alphabets.longest(first, end),

@@ -248,7 +248,7 @@ std::vector<Slice::Exit> Slice::Exits() const {
     }
   };
   NodeCursor cursor(leaving, nodes, alphabets);
-  for (uint32_t i = cursor.Next(1); i < node_count; i = cursor.Next(done)) {
+  for (uint32_t i = cursor.Next(1, node_count); i < node_count; i = cursor.Next(done, node_count)) {
     add_cut_off(i);
     done = nodes[i].end;
     exits.push_back({i, done});

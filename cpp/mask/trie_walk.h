@@ -455,7 +455,7 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
     Leap<Level, typename Walker::Id>& leap = leaps.back();
     close_run();
     while (true) {
-      const uint32_t next = std::min(leap.cursor.Next(i), leap.end);
+      const uint32_t next = leap.cursor.Next(i, leap.end);
       if (i < next) calls.stretch(i, next, leap.from);
       if (next == leap.end) break;
       i = nodes[next].end;

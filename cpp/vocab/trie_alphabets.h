@@ -163,15 +163,19 @@ class NodeSet {
   }
   bool Has(uint32_t node) const { return (words_[node / 64] >> (node % 64) & 1) != 0; }
   // The first one from `from` on; the number of nodes where there is none.
-  uint32_t Next(uint32_t from) const {
-    if (from >= count_) return static_cast<uint32_t>(count_);
+  uint32_t Next(uint32_t from) const { return Next(from, static_cast<uint32_t>(count_)); }
+  // The same as far as `end`, which is no greater than that: that or more where there is none
+  // before.
+  uint32_t Next(uint32_t from, uint32_t end) const {
+    if (from >= end) return end;
     size_t w = from / 64;
-    uint64_t left = words_[w] >> (from % 64);
+    const uint64_t left = words_[w] >> (from % 64);
     if (left != 0) return from + static_cast<uint32_t>(std::countr_zero(left));
-    do {
-      if (++w == words_.size()) return static_cast<uint32_t>(count_);
-    } while (words_[w] == 0);
-    return static_cast<uint32_t>(w * 64) + static_cast<uint32_t>(std::countr_zero(words_[w]));
+    for (const size_t words = (size_t{end} + 63) / 64; ++w < words;) {
+      if (words_[w] == 0) continue;
+      return static_cast<uint32_t>(w * 64) + static_cast<uint32_t>(std::countr_zero(words_[w]));
+    }
+    return end;
   }
 
  private:
@@ -184,14 +188,14 @@ class NodeSet {
 class NodeCursor {
  public:
   NodeCursor(const NodeSet& set, std::span<const TrieNode> nodes, const TrieAlphabets& alphabets)
-      : set_(&set), nodes_(nodes.data()), alphabets_(&alphabets), count_(nodes.size() - 1) {}
-  // NodeSet::Next.
-  uint32_t Next(uint32_t from) {
-    const uint32_t next = set_->Next(from);
+      : set_(&set), nodes_(nodes.data()), alphabets_(&alphabets) {}
+  // NodeSet::Next, of the same `end` each time; `end` where there is none before.
+  uint32_t Next(uint32_t from, uint32_t end) {
+    const uint32_t next = std::min(set_->Next(from, end), end);
     if (ahead_ < next) ahead_ = next;
     for (int k = 0; k < 2 && ahead_ < next + kAhead; ++k) {
-      ahead_ = set_->Next(ahead_ + 1);
-      if (ahead_ >= count_) break;
+      ahead_ = set_->Next(ahead_ + 1, end);
+      if (ahead_ >= end) break;
       __builtin_prefetch(&nodes_[ahead_]);
       alphabets_->Prefetch(ahead_);
     }
@@ -204,7 +208,6 @@ class NodeCursor {
   const NodeSet* set_;
   const TrieNode* nodes_;
   const TrieAlphabets* alphabets_;
-  size_t count_;
   uint32_t ahead_ = 0;
 };
 

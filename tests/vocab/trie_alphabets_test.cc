@@ -162,6 +162,9 @@ TEST(NodeSet, NextFromAnywhere) {
       for (uint32_t from = 0; from <= count; ++from) {
         const auto it = std::ranges::lower_bound(nodes, from);
         ASSERT_EQ(set.Next(from), it == nodes.end() ? count : *it) << count << ' ' << from;
+        const uint32_t end = random() % (count + 1);
+        const uint32_t expected = it == nodes.end() || *it >= end ? end : *it;
+        ASSERT_EQ(std::min(set.Next(from, end), end), expected) << from << " to " << end;
       }
     }
   }
