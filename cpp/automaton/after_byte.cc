@@ -12,6 +12,7 @@
 
 #include "automaton/lengths.h"
 #include "automaton/term_store.h"
+#include "base/json_bytes.h"
 #include "base/sorted.h"
 #include "base/utf8.h"
 
@@ -33,8 +34,7 @@ std::optional<TermId> TermStore::AfterText(TermId text, uint8_t byte, Rest&& res
   const Term& t = terms_[text.value];
   const auto first = static_cast<uint8_t>(t.text()[0]);
   if (t.kind == TermKind::kJsonText) {
-    if (first >= 0x80 || first < 0x20 || byte == '\\') return std::nullopt;
-    if (first == '"' || first == '\\') return std::nullopt;
+    if (first >= 0x80 || byte == '\\' || IsSpecialByte(first)) return std::nullopt;
   }
   if (byte != first) return Nothing();
   return Sequence(Tail(text), rest());
@@ -136,7 +136,7 @@ std::optional<TermStore::Beside> TermStore::FindBeside(TermId id) const {
   Beside beside = {t.few[1], {}};
   if (const auto text = AsciiHead(round)) {
     const auto first = static_cast<uint8_t>(terms_[text->value].text()[0]);
-    if (first >= 0x20 && first != '"') beside.first.Add(first);  // else it needs the backslash
+    if (!IsSpecialByte(first)) beside.first.Add(first);
     beside.first.Add('\\');
   } else if (const Expansion* const first = edges(terms_[round.value])) {
     if (FirstBytes(first->bytes) > kFewBytes) return std::nullopt;

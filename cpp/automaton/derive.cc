@@ -22,6 +22,7 @@
 #include "automaton/words.h"
 #include "base/byte_overlay.h"
 #include "base/check.h"
+#include "base/json_bytes.h"
 #include "base/utf8.h"
 
 namespace grammask::internal {
@@ -181,7 +182,7 @@ class Deriver {
     if (ascii_.empty()) return;
     MergeEqual(&ascii_, &AsciiRead::code_point);
     for (const AsciiRead& c : ascii_) {
-      const bool raw = c.code_point >= 0x20 && c.code_point != '"' && c.code_point != '\\';
+      const bool raw = !IsSpecialByte(c.code_point);
       if (raw) bytes_.push_back({c.code_point, c.code_point, c.to});
       spelled_ |= raw;
       escapes_ |= !raw;

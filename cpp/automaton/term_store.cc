@@ -730,7 +730,7 @@ bool TermStore::HasTwoCharacters(TermId id) {
   int count = 0;
   for (const ByteEdge& e : ExpandLocked(id).bytes) {
     if (!terms_[e.to.value].nullable) continue;
-    for (int b = e.lo; b <= e.hi; ++b) count += b >= ' ' && b < 0x7F && b != '"' && b != '\\';
+    for (int b = e.lo; b <= e.hi; ++b) count += b < 0x7F && !IsSpecialByte(static_cast<uint8_t>(b));
   }
   return count >= 2;
 }

@@ -12,6 +12,9 @@
 
 namespace grammask::internal {
 
+// Whether a byte, or a code point, is one of these.
+constexpr bool IsSpecialByte(uint32_t c) { return c < 0x20 || c == '"' || c == '\\'; }
+
 // Of eight bytes in one number: 0 where none of them is such a byte; otherwise the lowest bit that
 // is set is the highest one of the lowest such byte. A byte below n borrows when n is taken from
 // it, and what is over 0x7F is none of them.

@@ -27,8 +27,7 @@ constexpr size_t kWordsAToken = 4;  // of a bitmap, added in the time in which t
 // there is a bitmap to be added: so what is best for all of them is found block by block, as a
 // shortest path.
 std::vector<uint32_t> BitmapStore::BitsOfRuns(std::span<const TokenRun> runs) const {
-  const bool one = blocks_.empty();
-  const size_t size = one ? std::max<size_t>(tokens_.size(), 1) : blocks_.block_size();
+  const size_t size = blocks_.empty() ? tokens_.size() : blocks_.block_size();
   struct Block {
     size_t from, to;     // of the trie's order
     size_t first, last;  // of runs that have tokens of it

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/json_bytes.h"
 #include "base/sorted.h"
 #include "mask/along.h"
 #include "mask/draft.h"
@@ -25,11 +26,6 @@ namespace grammask::internal {
 namespace {
 
 constexpr size_t kMostMoreBytes = 8;  // bytes that a text takes more at the most to be none of some
-
-bool IsPlain(std::string_view text) {
-  return std::ranges::all_of(
-      text, [](char c) { return static_cast<uint8_t>(c) >= 0x20 && c != '"' && c != '\\'; });
-}
 
 }  // namespace
 
@@ -70,7 +66,7 @@ std::optional<std::vector<uint32_t>> MaskCache::FindExcluded(
   const std::vector<SpelledText>& spelled = SpelledTexts(from);
   std::string plain;
   for (const std::string& text : exclusion.texts) {
-    if (IsPlain(text)) {
+    if (!HasSpecialByte(text)) {
       plain = text;
       plain += '"';
       add(FindNode(*vocab_, from, plain));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/json_bytes.h"
 #include "mask/leaving_nodes.h"
 #include "mask/regions.h"
 #include "parser/set_table.h"
@@ -44,7 +45,7 @@ struct LiteralRun {
   // The next byte, where it is the only one but for a backslash.
   bool IsPlain() const {
     const auto b = static_cast<uint8_t>(text[read]);
-    return !json || (b >= 0x20 && b != '"' && b != '\\');
+    return !json || !IsSpecialByte(b);
   }
   // Whether a backslash may be read instead.
   bool MaySpell() const { return json && (static_cast<uint8_t>(text[read]) & 0xC0) != 0x80; }

@@ -66,8 +66,8 @@ EngineHub::EngineHub(std::shared_ptr<const Vocab> vocab, const Limits& limits)
   // Nearly every grammar has JSON strings, and their slice takes milliseconds: so no request waits
   // for it, and only the vocabulary's first compiler makes it.
   slices_.store()->MakeJsonStrings(*vocab_);
-  // Nor for the memory of tables: what a generation has of them when it ends, with some to grow; or
-  // for the greater part of what its arenas have.
+  // Nor for the memory of tables: what a generation has of them when it ends, with some to grow,
+  // and the greater part of what its arenas have.
   ReserveTables(limits.arena_bytes / 16 * 9);
   ReserveBlocks(limits.arena_bytes / 4);
   MapOwnCode();

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_bytes.h"
 #include "parser/set_table.h"
 
 namespace grammask::internal {
@@ -37,7 +38,7 @@ void AppendSignificant(std::string_view text, std::string* out) {
       if (escape.size() == 6 && escape[1] == 'u' &&
           std::from_chars(escape.data() + 2, escape.data() + 6, value, 16).ptr ==
               escape.data() + 6 &&
-          value >= 0x20 && value < 0x7F && value != '"' && value != '\\') {
+          value < 0x7F && !IsSpecialByte(value)) {
         out->back() = static_cast<char>(value);
         i += 5;
         continue;

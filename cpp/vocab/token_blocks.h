@@ -24,7 +24,6 @@ class TokenBlocks {
 
   bool empty() const { return bits_.empty(); }
   size_t block_size() const { return block_size_; }  // tokens; the last block may have fewer
-  size_t count() const { return words_ == 0 ? 0 : bits_.size() / words_; }
   // The tokens of blocks 0 to i.
   std::span<const uint32_t> up_to(size_t i) const {
     return std::span(bits_).subspan(i * words_, words_);

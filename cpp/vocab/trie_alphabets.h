@@ -85,7 +85,7 @@ class TrieAlphabets {
     look(rest, end);
     return longest;
   }
-  // The same of the text of a node.
+  // How many characters the text of a node begins.
   uint32_t characters(uint32_t node) const { return node_characters_[node]; }
   // The nodes that add `byte`, which begins a character, to a text of whole characters: ascending.
   std::span<const uint32_t> adding(uint8_t byte) const {
