@@ -116,6 +116,17 @@ class MaskCache::Gatherer {
         [this](uint32_t k, uint32_t end, const WalkMet& met) { Few(k, end, met); }, at_node);
   }
 
+  // Walks what lies below node i, which leads to `set`.
+  void WalkBelow(SetTable* sets, uint32_t i, SetId set) {
+    WalkTrie(SetWalker(sets, &draft_.scratch), nodes_, alphabets_, i + 1, nodes_[i].end,
+             nodes_[i].depth, set,
+             WalkCalls{[this](uint32_t k, const WalkPlace& at) { Visit(k, at); },
+                       [this](uint32_t k, const WalkWhole& from) { Whole(k, from); },
+                       [this](uint32_t k, uint64_t rest) { Inside(k, rest); },
+                       [](uint32_t, const SetPlace&) {}, NoStretch(),
+                       [this](uint32_t k, uint32_t end, const WalkMet& met) { Few(k, end, met); }});
+  }
+
   WalkMet met;
 
  private:

@@ -454,6 +454,24 @@ const TokenTrie& MaskCache::TrieOf(const Residual& any, ByteSet first) {
   return *tries_.back();
 }
 
+// What a draft's runs hold, as a bitmap more where that is worth it, else with the tokens accepted.
+void MaskCache::TakeRuns(Draft* draft, std::vector<const uint32_t*>* bitmaps) {
+  size_t run_tokens = 0;
+  for (const TokenRun& run : draft->runs) run_tokens += run.last - run.first;
+  if (run_tokens >= kMinRunTokens && bitmaps->empty() && draft->accepted.size() > kMaxList) {
+    // All of it is one bitmap, and the runs alone are hardly met again.
+    bitmaps->push_back(bitmaps_.OfRunsAnd(draft->runs, draft->accepted));
+    draft->accepted.clear();
+  } else if (run_tokens >= kMinRunTokens) {
+    bitmaps->push_back(bitmaps_.OfRuns(draft->runs));
+  } else {
+    for (const TokenRun& run : draft->runs) {
+      const auto tokens = vocab_->trie_tokens().subspan(run.first, run.last - run.first);
+      draft->accepted.insert(draft->accepted.end(), tokens.begin(), tokens.end());
+    }
+  }
+}
+
 const Level1* MaskCache::Store(Draft* draft) {
   Level1 result;
   result.reach = draft->reach;
@@ -462,20 +480,7 @@ const Level1* MaskCache::Store(Draft* draft) {
   std::vector<const uint32_t*> bitmaps;
   if (draft->slice != nullptr) bitmaps.push_back(draft->slice);
   if (draft->base != nullptr) bitmaps.push_back(draft->base);
-  size_t run_tokens = 0;
-  for (const TokenRun& run : draft->runs) run_tokens += run.last - run.first;
-  if (run_tokens >= kMinRunTokens && bitmaps.empty() && draft->accepted.size() > kMaxList) {
-    // All of it is one bitmap, and the runs alone are hardly met again.
-    bitmaps.push_back(bitmaps_.OfRunsAnd(draft->runs, draft->accepted));
-    draft->accepted.clear();
-  } else if (run_tokens >= kMinRunTokens) {
-    bitmaps.push_back(bitmaps_.OfRuns(draft->runs));
-  } else {
-    for (const TokenRun& run : draft->runs) {
-      const auto tokens = vocab_->trie_tokens().subspan(run.first, run.last - run.first);
-      draft->accepted.insert(draft->accepted.end(), tokens.begin(), tokens.end());
-    }
-  }
+  TakeRuns(draft, &bitmaps);
   if (draft->slice != nullptr && draft->accepted.size() > kMaxList) {
     result.others = bitmaps_.Intern(BitsOf({nullptr, draft->accepted}));
     bitmaps.push_back(result.others);

@@ -61,56 +61,37 @@ const TokenMask& MaskCache::OfSet(SetId set) {
   return *made;
 }
 
-// Calls visit(node, set, tokens, end of what begins with the node) for the nodes [first, end) of a
-// trie, all below one of `depth`, that `from` can read: with the tokens of the node, or, where all
-// that begins with the node can be read, with all of these once. The set is Dead() inside a text.
-// Where not `kSets`, the set and the end mean nothing, and tokens of several nodes come at once.
-template <bool kSets, class Visit>
+// Calls visit(node, set, tokens, end of what begins with the node) for the nodes of a trie below
+// node `top` that `from` can read: with the tokens of the node, or, where all that begins with the
+// node can be read, with all of these once. The set is Dead() inside a text.
+template <class Visit>
 void MaskCache::WalkSets(std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
-                         std::span<const TokenId> tokens, uint32_t first, uint32_t end,
-                         uint32_t depth, SetId from, Visit&& visit) {
+                         std::span<const TokenId> tokens, uint32_t top, SetId from, Visit&& visit) {
   const DraftLease lease(&drafts_);
   auto some = [&](uint32_t i, SetId set, uint32_t next) {
     visit(i, set, tokens.subspan(nodes[i].tokens, nodes[next].tokens - nodes[i].tokens),
           nodes[i].end);
   };
-  auto few = [&] {
-    if constexpr (kSets) {
-      return NoFew();
-    } else {
-      return [&](uint32_t i, uint32_t next, const WalkMet&) { some(i, SetTable::Dead(), next); };
-    }
-  }();
   WalkTrie(
-      SetWalker(&sets_, &lease->scratch), nodes, alphabets, first, end, depth, from,
+      SetWalker(&sets_, &lease->scratch), nodes, alphabets, top + 1, nodes[top].end,
+      nodes[top].depth, from,
       WalkCalls{[&](uint32_t i, const SetPlace& at) { some(i, at.id, i + 1); },
                 [&](uint32_t i, const WholeFrom<SetId>& whole) { some(i, whole.id, nodes[i].end); },
                 [&](uint32_t i, uint64_t) { some(i, SetTable::Dead(), i + 1); },
-                [](uint32_t, const SetPlace&) {}, NoStretch(), few});
+                [](uint32_t, const SetPlace&) {}});
 }
 
 void MaskCache::WalkFromSet(const TokenTrie& trie, SetId from, std::vector<TokenId>* out) {
   if (trie.empty()) return;
-  WalkSets<false>(trie.nodes, nullptr, trie.tokens, 1, trie.node_count(), 0, from,
-                  [&](uint32_t, SetId, std::span<const TokenId> tokens, uint32_t) {
-                    out->insert(out->end(), tokens.begin(), tokens.end());
-                  });
+  const DraftLease draft(&drafts_);
+  Gatherer(trie.nodes, trie.tokens, nullptr, &*draft).WalkBelow(&sets_, 0, from);
+  out->insert(out->end(), draft->accepted.begin(), draft->accepted.end());
 }
 
-// Calls visit(trie, node, set, tokens, end of what begins with the node) for the nodes of what is
-// left over that can follow in `returned`: with the tokens of the node, or, where all that begins
-// with the node can follow, with all of these once. What is left over are several tries.
-template <bool kSets, class Visit>
-void MaskCache::WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit) {
-  uint32_t trie = 0;
-  auto walk = [&](std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
-                  std::span<const TokenId> tokens, uint32_t first, uint32_t end, uint32_t depth) {
-    WalkSets<kSets>(nodes, alphabets, tokens, first, end, depth, returned,
-                    [&](uint32_t i, SetId set, std::span<const TokenId> some, uint32_t below) {
-                      visit(trie, i, set, some, below);
-                    });
-    ++trie;
-  };
+// Calls f(nodes, alphabets, tokens, node) for the tries of which what is left over consists, where
+// it can follow in `returned`, and the node below which it lies.
+template <class F>
+void MaskCache::ForLeftOver(const Level1& level1, SetId returned, F&& f) {
   if (level1.residual != nullptr) {
     const Residual& residual = Spelled(*level1.residual);
     // Of many only what begins with a byte that can come next is looked at.
@@ -119,20 +100,20 @@ void MaskCache::WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit
       for (uint8_t byte : sets_.Table(returned).classes->few) first.Add(byte);
     }
     const TokenTrie& left = TrieOf(residual, first.empty() ? ByteSet::All() : first);
-    if (!left.empty()) walk(left.nodes, nullptr, left.tokens, 1, left.node_count(), 0);
+    if (!left.empty()) f(std::span(left.nodes), nullptr, std::span(left.tokens), 0);
   }
   for (uint32_t top : level1.references) {
-    const auto nodes = vocab_->nodes();
-    walk(nodes, &vocab_->alphabets(), vocab_->trie_tokens(), top + 1, nodes[top].end,
-         nodes[top].depth);
+    f(vocab_->nodes(), &vocab_->alphabets(), vocab_->trie_tokens(), top);
   }
 }
 
-void MaskCache::WalkReturned(const Level1& level1, SetId returned, std::vector<TokenId>* out) {
-  WalkLeftOver<false>(level1, returned,
-                      [&](uint32_t, uint32_t, SetId, std::span<const TokenId> tokens, uint32_t) {
-                        out->insert(out->end(), tokens.begin(), tokens.end());
-                      });
+// Gathers in a draft the tokens of what is left over that can follow in `returned`.
+void MaskCache::WalkReturned(const Level1& level1, SetId returned, Draft* draft) {
+  ForLeftOver(level1, returned,
+              [&](std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
+                  std::span<const TokenId> tokens, uint32_t top) {
+                Gatherer(nodes, tokens, alphabets, draft).WalkBelow(&sets_, top, returned);
+              });
 }
 
 // The same as a mask, kept where the walk is long: sets that hold states which leave the same over,
@@ -145,9 +126,14 @@ const TokenMask* MaskCache::LongLeftOver(const Level1& level1, SetId returned) {
     std::lock_guard lock(mutex_);
     if (const auto* known = left_over_.Find(key)) return *known;
   }
-  std::vector<TokenId> list;
-  WalkReturned(level1, returned, &list);
-  const TokenMask mask = Compact(list, {});
+  const DraftLease draft(&drafts_);
+  WalkReturned(level1, returned, &*draft);
+  // Below a node that leaves something over there may be others.
+  std::ranges::sort(draft->runs, {}, &TokenRun::first);
+  JoinRuns(&draft->runs);
+  std::vector<const uint32_t*> bitmaps;
+  TakeRuns(&*draft, &bitmaps);
+  const TokenMask mask = Compact(draft->accepted, bitmaps);
   std::lock_guard lock(mutex_);
   const auto [known, added] = left_over_.TryEmplace(key);
   if (added) {
@@ -194,24 +180,28 @@ void MaskCache::WalkCaptured(const Level1& level1, SetId set, RetId ret, const P
         [&](const Item& item) { return captured(item) && terms_.Endless(item.term, rounds); });
     return it->second;
   };
-  // The nodes up to which the next value may begin, has begun, has ended.
-  uint32_t next_end = 0, begun_end = 0, ended_end = 0, last = 0;
-  WalkLeftOver<true>(
-      level1, returned,
-      [&](uint32_t trie, uint32_t i, SetId at, std::span<const TokenId> tokens, uint32_t end) {
-        if (trie != last) next_end = begun_end = ended_end = 0;
-        last = trie;
-        bool sure = !all;
-        if (!all && i < next_end) {
-          const Inside in = inside(at);
-          if (i < begun_end && !in.value) ended_end = std::max(ended_end, end);
-          if (in.value) begun_end = std::max(begun_end, end);
-          sure = in.open && i >= ended_end;
-        }
-        auto* list = sure ? out : &unsure;
-        list->insert(list->end(), tokens.begin(), tokens.end());
-        if (at != SetTable::Dead() && sets_.Body(at).captures) next_end = std::max(next_end, end);
-      });
+  // next_end, begun_end, ended_end: the nodes up to which the next value may begin, has begun, has
+  // ended.
+  ForLeftOver(level1, returned,
+              [&](std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
+                  std::span<const TokenId> tokens, uint32_t top) {
+                uint32_t next_end = 0, begun_end = 0, ended_end = 0;
+                WalkSets(nodes, alphabets, tokens, top, returned,
+                         [&](uint32_t i, SetId at, std::span<const TokenId> some, uint32_t end) {
+                           bool sure = !all;
+                           if (!all && i < next_end) {
+                             const Inside in = inside(at);
+                             if (i < begun_end && !in.value) ended_end = std::max(ended_end, end);
+                             if (in.value) begun_end = std::max(begun_end, end);
+                             sure = in.open && i >= ended_end;
+                           }
+                           auto* list = sure ? out : &unsure;
+                           list->insert(list->end(), some.begin(), some.end());
+                           if (at != SetTable::Dead() && sets_.Body(at).captures) {
+                             next_end = std::max(next_end, end);
+                           }
+                         });
+              });
   for (TokenId t : unsure) {
     if (sets_.Run(set, vocab_->bytes(t)) != SetTable::Dead()) out->push_back(t);
   }
@@ -306,7 +296,9 @@ const TokenMask* MaskCache::MakeLevel2(SetId set) {
           });
       add(with ? Without(left_over, {level1.refused.begin(), level1.refused.end()}) : left_over);
     } else {
-      WalkReturned(level1, returned, &list);
+      const DraftLease draft(&drafts_);
+      WalkReturned(level1, returned, &*draft);
+      list.insert(list.end(), draft->accepted.begin(), draft->accepted.end());
     }
     leave_out();
   }

@@ -171,6 +171,7 @@ class MaskCache {
   const Level1* Joined(const Level1& head, TermId tail);
   Slice* SliceFor(TermId x);
   const Level1* Store(Draft* draft);
+  void TakeRuns(Draft* draft, std::vector<const uint32_t*>* bitmaps);
   const Level1* Keep(const Level1& made);
   void AddEscapes(Draft* draft, Level1* out);
   void SpellOut(std::span<const uint32_t> escapes, const uint32_t* taken,
@@ -183,15 +184,14 @@ class MaskCache {
   const TokenMask* MakeLevel2(SetId set);
   const TokenMask* FromCover(SetId set);
   const TokenMask* KeepMask(const TokenMask& made);
-  template <bool kSets, class Visit>
+  template <class Visit>
   void WalkSets(std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
-                std::span<const TokenId> tokens, uint32_t first, uint32_t end, uint32_t depth,
-                SetId from, Visit&& visit);
+                std::span<const TokenId> tokens, uint32_t top, SetId from, Visit&& visit);
   // Appends the tokens of a trie that `from` takes.
   void WalkFromSet(const TokenTrie& trie, SetId from, std::vector<TokenId>* out);
-  template <bool kSets, class Visit>
-  void WalkLeftOver(const Level1& level1, SetId returned, Visit&& visit);
-  void WalkReturned(const Level1& level1, SetId returned, std::vector<TokenId>* out);
+  template <class F>
+  void ForLeftOver(const Level1& level1, SetId returned, F&& f);
+  void WalkReturned(const Level1& level1, SetId returned, Draft* draft);
   const TokenMask* LongLeftOver(const Level1& level1, SetId returned);
   void WalkCaptured(const Level1& level1, SetId set, RetId ret, const Proc* capturing,
                     std::vector<TokenId>* out);

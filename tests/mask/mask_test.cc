@@ -667,6 +667,29 @@ TEST(Mask, TokensThatLeaveARuleByTheThousand) {
   }
 }
 
+// Of two nodes below which thousands of tokens are left over one is below the other, and what can
+// follow the upper one comes before and after all that is below the lower.
+TEST(Mask, WhatIsLeftOverInsideOfWhatIsLeftOver) {
+  std::vector<std::string> tokens;
+  for (const std::string prefix : {"a", "ab", "abc"}) {
+    for (char between : {'-', '~'}) {
+      for (int i = 0; i < 26 * 26; ++i) {
+        tokens.push_back(prefix + between + static_cast<char>('a' + i / 26) +
+                         static_cast<char>('a' + i % 26));
+      }
+    }
+  }
+  MaskWorld w(MakeVocab(tokens));
+  GrammarBuilder b;
+  const NodeId letter = b.Class(CodePointSet{{'a', 'z'}});
+  const RuleId word = b.AddRule("word"), root = b.AddRule("root");
+  b.SetBody(word, b.Repeat(letter, 0, kUnbounded));
+  b.SetBody(root,
+            b.Sequence({b.Bytes("("), b.Rule(word), b.Class(CodePointSet{{'-', '-'}, {'~', '~'}}),
+                        b.Star(letter), b.Bytes(")")}));
+  w.CheckAlong(w.Start(*b.Finish(root)), "(x", "words");
+}
+
 // The same after a value that is met a second time: some of the nodes are below others, and what
 // follows goes on from most.
 TEST(Mask, TokensThatLeaveAValueByTheThousand) {
