@@ -262,6 +262,9 @@ class TermStore {
     return ExpandLocked(id);
   }
   const Expansion& ExpandLocked(TermId id);
+  bool IsExpanded(TermId id) const {
+    return terms_[id.value].expansion.load(std::memory_order_acquire) != nullptr;
+  }
   // Where `byte` leads, Nothing() for nowhere: the target of the edge, without making the others.
   // Lock.
   TermId AfterByte(TermId id, uint8_t byte);

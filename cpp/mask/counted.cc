@@ -93,8 +93,8 @@ class NumberTaker {
       AddLeft(nodes_[k].tokens, nodes_[end].tokens, rounds);
       Measure(longest, from.after + LeavingNodes::kRestOfCharacter);
     };
-    WalkFromState(&sets_, &scratch_, nodes_, &vocab_.alphabets(), i, state, visit, whole, literal,
-                  stretch, NoFew());
+    WalkFromState(&sets_, &scratch_, nodes_, &vocab_.alphabets(), i, state,
+                  WalkCalls{visit, whole, literal, NoOpen(), stretch, NoFew()});
     return true;
   }
 

@@ -126,7 +126,7 @@ bool CountedWalk::Absorbs(TermId state) {
 void CountedWalk::FindStays(CountedPlace* place, bool leads) {
   StateWalker walker(&terms_, &scratch_);
   StatePlace& at = walker.Of(place->at.state);
-  walker.Need(&at);
+  walker.Need(&at, UINT32_MAX);
   walker.FindStays(&at, leads);
   place->stays = at.stays;
   place->stays.low &= whole_.low;

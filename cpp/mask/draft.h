@@ -76,6 +76,16 @@ class MaskCache::Gatherer {
            const TrieAlphabets* alphabets, Draft* draft)
       : nodes_(nodes), tokens_(tokens), alphabets_(alphabets), draft_(*draft) {}
 
+  // What a walk by sets calls.
+  auto Calls() {
+    return WalkCalls{
+        [this](uint32_t k, const WalkPlace& at) { Visit(k, at); },
+        [this](uint32_t k, const WalkWhole& from) { Whole(k, from); },
+        [this](uint32_t k, uint64_t rest) { Inside(k, rest); },
+        NoOpen(),
+        [this](uint32_t k, uint32_t end, const WalkWhole& from) { Stretch(k, end, from); },
+        [this](uint32_t k, uint32_t end, const WalkMet& met_there) { Few(k, end, met_there); }};
+  }
   void Visit(uint32_t i, const WalkPlace& at) {
     const TrieNode& node = nodes_[i];
     const uint32_t tokens_end = nodes_[i + 1].tokens;
@@ -107,24 +117,21 @@ class MaskCache::Gatherer {
   }
   // Walks what lies at and below node i, which leads to `state`; below only, where not `at_node`.
   void WalkFrom(SetTable* sets, uint32_t i, TermId state, bool at_node = true) {
-    WalkFromState(
-        sets, &draft_.scratch, nodes_, alphabets_, i, state,
-        [this](uint32_t k, const WalkPlace& at) { Visit(k, at); },
-        [this](uint32_t k, const WalkWhole& from) { Whole(k, from); },
-        [this](uint32_t k, uint64_t rest) { Inside(k, rest); },
-        [this](uint32_t k, uint32_t end, const WalkWhole& from) { Stretch(k, end, from); },
-        [this](uint32_t k, uint32_t end, const WalkMet& met) { Few(k, end, met); }, at_node);
+    WalkFromState(sets, &draft_.scratch, nodes_, alphabets_, i, state, Calls(), at_node);
   }
-
-  // Walks what lies below node i, which leads to `set`.
+  // Walks the nodes [first, end), children of the root one after another and what lies below them,
+  // which lead where they would lead from `state`. False, and nothing is done, where that would not
+  // be a leap.
+  bool LeapFrom(SetTable* sets, uint32_t first, uint32_t end, TermId state) {
+    return LeapFromState(sets, &draft_.scratch, nodes_, alphabets_, 0, first, end, state, Calls());
+  }
+  // Walks what lies below node i, which leads to `set`, from node to node: sets of a known context
+  // have many items, and to leap from them would take many steps first.
   void WalkBelow(SetTable* sets, uint32_t i, SetId set) {
+    const auto calls = Calls();
     WalkTrie(SetWalker(sets, &draft_.scratch), nodes_, alphabets_, i + 1, nodes_[i].end,
              nodes_[i].depth, set,
-             WalkCalls{[this](uint32_t k, const WalkPlace& at) { Visit(k, at); },
-                       [this](uint32_t k, const WalkWhole& from) { Whole(k, from); },
-                       [this](uint32_t k, uint64_t rest) { Inside(k, rest); },
-                       [](uint32_t, const SetPlace&) {}, NoStretch(),
-                       [this](uint32_t k, uint32_t end, const WalkMet& met) { Few(k, end, met); }});
+             WalkCalls{calls.visit, calls.whole, calls.inside, NoOpen(), NoStretch(), calls.few});
   }
 
   WalkMet met;

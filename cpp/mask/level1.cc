@@ -34,6 +34,7 @@ constexpr size_t kMinRunTokens = 64;  // tokens of runs that are worth a bitmap
 constexpr uint32_t kReference = 256;  // tokens below a node over which it is not spelled out
 constexpr size_t kManyEscapes = 256;  // nodes over which what is left over there may wait
 constexpr int kLoop = 8;              // bytes of a loop that may be leapt over
+constexpr size_t kMostTargets = 8;    // of a state, of which one may be a loop
 constexpr size_t kMostTries = 4;      // of what is left over, by first bytes, before one of all
 constexpr size_t kTrieOverhead = 64;  // bytes that finding a residual trie again takes
 constexpr uint32_t kFewOthers = 8;    // the share of the trie's nodes that others are at most
@@ -95,6 +96,27 @@ const Level1* MaskCache::Make(TermId state) {
   return Store(&*draft);
 }
 
+// The state that `state` is in after most of its bytes, where that may be a place to leap from, as
+// after the first character of `[a-z][a-z0-9]*`; or Nothing().
+TermId MaskCache::LoopAfter(TermId state) {
+  struct Target {
+    TermId to;
+    int bytes = 0;
+  };
+  Target targets[kMostTargets], most;
+  for (const ByteEdge& edge : terms_.Expand(state).bytes) {
+    if (edge.lo >= 0x80) break;
+    auto* target = std::ranges::find_if(
+        targets, [&](const Target& t) { return t.to == edge.to || t.bytes == 0; });
+    if (target == std::end(targets)) break;
+    *target = {edge.to, target->bytes + edge.hi - edge.lo + 1};
+    if (target->bytes > most.bytes) most = *target;
+  }
+  const bool loops = most.bytes >= kLoop && most.to != state && !terms_.term(most.to).nullable &&
+                     MayLeadBack(terms_, most.to);
+  return loops ? most.to : TermStore::Nothing();
+}
+
 // Walks a trie from `state` with an unknown context: what it accepts, at which nodes it escapes,
 // and how far it reaches.
 template <class RootChild>
@@ -111,10 +133,35 @@ void MaskCache::Walk(TermId state, std::span<const TrieNode> nodes, const TrieAl
   if (LiteralRun run; alphabets != nullptr && (run.Begin(terms_, state) || loops())) {
     gatherer.WalkFrom(&sets_, 0, state, false);
   } else {
-    for (const ByteEdge& edge : terms_.Expand(state).bytes) {
-      for (int b = edge.lo; b <= edge.hi; ++b) {
+    const auto edges = terms_.Expand(state).bytes;
+    const TermId loop = alphabets != nullptr ? LoopAfter(state) : TermStore::Nothing();
+    int tried = -1, done = -1;  // bytes up to which it was tried to leap, all is walked
+    // Walks the children of `byte` and of those after it that lead where they would lead from the
+    // loop, too. False where they are not leapt over.
+    auto leap = [&](int byte, uint32_t child) {
+      uint32_t end = child;
+      const auto loop_edges = terms_.Expand(loop).bytes;
+      for (int b = byte; b < 256; ++b) {
+        const auto next = static_cast<uint8_t>(b);
+        const uint32_t node = root_child(next);
+        if (node == 0) continue;
+        if (TargetOf(edges, next) != TargetOf(loop_edges, next)) break;
+        tried = b;
+        end = nodes[node].end;
+      }
+      if (tried <= byte || !gatherer.LeapFrom(&sets_, child, end, loop)) return false;
+      done = tried;
+      return true;
+    };
+    for (const ByteEdge& edge : edges) {
+      for (int b = std::max<int>(edge.lo, done + 1); b <= edge.hi; ++b) {
         const uint32_t child = root_child(static_cast<uint8_t>(b));
-        if (child != 0) gatherer.WalkFrom(&sets_, child, edge.to);
+        if (child == 0) continue;
+        if (loop != TermStore::Nothing() && b > tried && leap(b, child)) {
+          b = done;
+        } else {
+          gatherer.WalkFrom(&sets_, child, edge.to);
+        }
       }
     }
   }

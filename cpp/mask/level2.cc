@@ -77,8 +77,7 @@ void MaskCache::WalkSets(std::span<const TrieNode> nodes, const TrieAlphabets* a
       nodes[top].depth, from,
       WalkCalls{[&](uint32_t i, const SetPlace& at) { some(i, at.id, i + 1); },
                 [&](uint32_t i, const WholeFrom<SetId>& whole) { some(i, whole.id, nodes[i].end); },
-                [&](uint32_t i, uint64_t) { some(i, SetTable::Dead(), i + 1); },
-                [](uint32_t, const SetPlace&) {}});
+                [&](uint32_t i, uint64_t) { some(i, SetTable::Dead(), i + 1); }, NoOpen()});
 }
 
 void MaskCache::WalkFromSet(const TokenTrie& trie, SetId from, std::vector<TokenId>* out) {

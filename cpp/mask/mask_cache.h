@@ -130,6 +130,7 @@ class MaskCache {
   };
 
   const Level1* Make(TermId state);
+  TermId LoopAfter(TermId state);
   template <class RootChild>
   void Walk(TermId state, std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
             std::span<const TokenId> tokens, RootChild&& root_child, Draft* draft);

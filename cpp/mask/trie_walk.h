@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -81,6 +82,9 @@ bool TakesAll(Walker& walker, const TrieNode* nodes, const TrieAlphabets& alphab
 //                            Where that is NoFew, each node has a call.
 struct NoStretch {};
 struct NoFew {};
+struct NoOpen {  // no set is
+  void operator()(uint32_t, const SetPlace&) const {}
+};
 template <class Visit, class Whole, class Inside, class Open, class Stretch = NoStretch,
           class Few = NoFew>
 struct WalkCalls {
@@ -186,7 +190,7 @@ uint32_t WalkFew(Walker walker, const TrieNode* nodes, const TrieAlphabets* alph
     } else if (node.tokens < nodes[i + 1].tokens) {
       met.Add(node.depth, at.completion);
     }
-    walker.Need(&at);
+    walker.Need(&at, node.end - i - 1);
     if (walker.terms().overrun()) [[unlikely]]
       return end;
     if (at.open) [[unlikely]] {
@@ -209,10 +213,12 @@ uint32_t WalkFew(Walker walker, const TrieNode* nodes, const TrieAlphabets* alph
 // Walks nodes [first, end) of a preorder trie, all those below node first - 1, of depth `depth`,
 // which leads to the place `start`. A prefix that the parser refuses is skipped with all that
 // begins with it. `alphabets`: of this trie; null where there are none. About 4 ns a node tried.
+// Where `part_of` names a node, the nodes are some of its children, one after another, with all
+// below them, and the walk is a leap; false, and nothing is done, where `start` allows of none.
 template <class Walker, class Calls>
-void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
+bool WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
               uint32_t first, uint32_t end, uint32_t depth, typename Walker::Id start,
-              Calls&& calls) {
+              Calls&& calls, std::optional<uint32_t> part_of = std::nullopt) {
   constexpr bool kLeaps = std::remove_cvref_t<Calls>::kStretches;
   constexpr uint32_t kNoStop = UINT32_MAX;
   constexpr uint32_t kWorthJumping = 64;                  // nodes below one
@@ -301,12 +307,10 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
       calls.whole(i, from);
     }
   };
-  // Begins to leap below node i, in the place `at`, where most characters lead back to it. False
-  // where that is not so.
-  [[maybe_unused]] auto leap = [&](Place& at, uint32_t i) {
-    if (alphabets == nullptr || nodes[i].end - i < LeavingNodes::kWorth || at.escaping) {
-      return false;
-    }
+  // Begins to leap below node i, from the node `from` to the end `to`, in the place `at`, where
+  // most characters lead back to it. False where that is not so.
+  [[maybe_unused]] auto leap = [&](Place& at, uint32_t i, uint32_t from, uint32_t to) {
+    if (alphabets == nullptr || to - from < LeavingNodes::kWorth || at.escaping) return false;
     if (!at.looked) LookForLoop(walker, &at, false);
     if (at.loop.most != UINT64_MAX || at.loop.size < LeavingNodes::kWideLoop) return false;
     const bool leads = alphabets->below(i).leads != 0;
@@ -316,17 +320,17 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
       return false;
     }
     const bool beyond_ascii = at.stays.leads != 0;
-    if (beyond_ascii && !at.asked_some && nodes[i].end - i >= kWorthSome) walker.FindSome(&at);
+    if (beyond_ascii && !at.asked_some && to - from >= kWorthSome) walker.FindSome(&at);
     std::shared_ptr<const LeavingSet> leaving =
-        walker.leaving().Of(nodes, *alphabets, at.stays, at.some, nodes[i].end - i);
+        walker.leaving().Of(nodes, *alphabets, at.stays, at.some, to - from);
     if (leaving == nullptr) return false;
     Leap<Level, typename Walker::Id> begun = {leaving, NodeCursor(*leaving, nodes, *alphabets),
-                                              beyond_ascii, i + 1, nodes[i].end};
-    Walker::Enter(&at, nodes[i].end, &begun.level);
+                                              beyond_ascii, from, to};
+    Walker::Enter(&at, to, &begun.level);
     // A token may end inside a character.
     begun.from = {{at.completion + (beyond_ascii ? LeavingNodes::kRestOfCharacter : 0)}, at.id};
     leaps.push_back(std::move(begun));
-    stop = i + 1;
+    stop = from;
     return true;
   };
   // WalkFew below node i, which is entered.
@@ -337,7 +341,7 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
   };
   // Goes on below node i, in the place `at`; the node to go on with.
   auto enter = [&](Place& at, uint32_t i) {
-    walker.Need(&at);
+    walker.Need(&at, nodes[i].end - i - 1);
     if (walker.terms().overrun()) [[unlikely]]
       return end;
     if (at.open) [[unlikely]] {
@@ -345,7 +349,7 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
       return nodes[i].end;
     }
     if constexpr (kLeaps) {
-      if (leap(at, i)) return i + 1;
+      if (leap(at, i, i + 1, nodes[i].end)) return i + 1;
     }
     Level& level = level_at(i);
     Walker::Enter(&at, nodes[i].end, &level);
@@ -444,7 +448,7 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
   [[maybe_unused]] auto step_from = [&](typename Walker::Id id, uint8_t byte) {
     if (Walker::IsDead(id)) return id;
     Place& at = walker.Of(id);
-    walker.Need(&at);
+    walker.Need(&at, 1);
     Level level;
     Walker::Enter(&at, 0, &level);
     return walker.Step(&level, byte);
@@ -486,8 +490,21 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
     stop = leaps.empty() ? kNoStop : leaps.back().stop;
     return after;
   };
-  if (first >= end) return;
-  for (uint32_t i = descend(first - 1, start); i < end;) {
+  if (first >= end) return true;
+  uint32_t i = first;
+  if (part_of.has_value()) {
+    if constexpr (kLeaps) {
+      Place& at = walker.Of(start);
+      walker.Need(&at, end - first);
+      if (walker.terms().overrun()) return true;
+      if (at.open || at.text || !leap(at, *part_of, first, end)) return false;
+    } else {
+      return false;
+    }
+  } else {
+    i = descend(first - 1, start);
+  }
+  while (i < end) {
     typename Walker::Id to;
     bool loops = false;
     if (i == stop) [[unlikely]] {
@@ -539,37 +556,73 @@ void WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
     i = at.text ? descend(i, to) : enter(at, i);
   }
   close_run();
+  return true;
 }
 
-// What lies below node i of a trie, which leads to `state`, and, where `at_node`, at it, in an
-// unknown context: by states while these are simple, and by sets below where they are not. Calls as
-// WalkCalls has them.
-template <class Visit, class Whole, class Inside, class Stretch, class Few>
-void WalkFromState(SetTable* sets, WalkScratch* scratch, std::span<const TrieNode> nodes,
-                   const TrieAlphabets* alphabets, uint32_t i, TermId state, const Visit& visit,
-                   const Whole& whole, const Inside& inside, const Stretch& stretch, const Few& few,
-                   bool at_node = true) {
-  auto as_set = [&](uint32_t k, const StatePlace& at) {
+// What a walk by states calls for places that are `open`: it goes on by sets, whose calls are
+// given.
+template <class SetCalls>
+struct AsSet {
+  SetTable* sets;
+  WalkScratch* scratch;
+  std::span<const TrieNode> nodes;
+  const TrieAlphabets* alphabets;
+  const SetCalls& by_sets;
+
+  void operator()(uint32_t k, const StatePlace& at) const { Walk(k, at, k + 1, nodes[k].end); }
+  // Nodes [first, end) below node k, where the state of `at` is; otherwise as WalkTrie.
+  bool Walk(uint32_t k, const StatePlace& at, uint32_t first, uint32_t end,
+            std::optional<uint32_t> part_of = std::nullopt) const {
     if (at.as_set == SetTable::Dead()) at.as_set = sets->InUnknownContext(at.id);
-    SetWalker by_sets(sets, scratch);
-    if (SetPlace& set = by_sets.Of(at.as_set); at.roamed && !set.roamed) {
+    SetWalker walker(sets, scratch);
+    if (SetPlace& set = walker.Of(at.as_set); at.roamed && !set.roamed) {
       set.region = at.region;
       set.roamed = true;
     }
-    WalkTrie(by_sets, nodes, alphabets, k + 1, nodes[k].end, nodes[k].depth, at.as_set,
-             WalkCalls{visit, whole, inside, [](uint32_t, const SetPlace&) {}, stretch, few});
-  };
+    return WalkTrie(walker, nodes, alphabets, first, end, nodes[k].depth, at.as_set, by_sets,
+                    part_of);
+  }
+  // Its calls, and this one.
+  auto ByStates() const {
+    return WalkCalls{by_sets.visit, by_sets.whole,   by_sets.inside,
+                     *this,         by_sets.stretch, by_sets.few};
+  }
+};
+
+// What lies below node i of a trie, which leads to `state`, and, where `at_node`, at it, in an
+// unknown context: by states while these are simple, and by sets below where they are not. Calls as
+// WalkCalls has them, of sets.
+template <class Calls>
+void WalkFromState(SetTable* sets, WalkScratch* scratch, std::span<const TrieNode> nodes,
+                   const TrieAlphabets* alphabets, uint32_t i, TermId state, const Calls& calls,
+                   bool at_node = true) {
   StateWalker walker(&sets->terms(), scratch);
   if (at_node) {
     StatePlace& at = walker.Of(state);
     if (alphabets != nullptr && TakesAll(walker, nodes.data(), *alphabets, i, &at, false)) {
-      whole(i, WholeFrom<TermId>{{at.after}, at.id});
+      calls.whole(i, WholeFrom<TermId>{{at.after}, at.id});
       return;
     }
-    visit(i, at);
+    calls.visit(i, at);
   }
-  WalkTrie(walker, nodes, alphabets, i + 1, nodes[i].end, nodes[i].depth, state,
-           WalkCalls{visit, whole, inside, as_set, stretch, few});
+  const AsSet<Calls> as_set{sets, scratch, nodes, alphabets, calls};
+  WalkTrie(walker, nodes, alphabets, i + 1, nodes[i].end, nodes[i].depth, state, as_set.ByStates());
+}
+
+// The same for children of node i, one after another, the nodes [first, end), each of which leads
+// where it would lead from `state`; false, and nothing is done, where that is no place to leap
+// from.
+template <class Calls>
+bool LeapFromState(SetTable* sets, WalkScratch* scratch, std::span<const TrieNode> nodes,
+                   const TrieAlphabets* alphabets, uint32_t i, uint32_t first, uint32_t end,
+                   TermId state, const Calls& calls) {
+  const AsSet<Calls> as_set{sets, scratch, nodes, alphabets, calls};
+  StateWalker walker(&sets->terms(), scratch);
+  StatePlace& at = walker.Of(state);
+  walker.Need(&at, end - first);
+  if (at.open) return as_set.Walk(i, at, first, end, i);
+  return WalkTrie(walker, nodes, alphabets, first, end, nodes[i].depth, state, as_set.ByStates(),
+                  i);
 }
 
 }  // namespace grammask::internal

@@ -97,6 +97,12 @@ bool Counts(const TermStore& terms, TermId state) {
   });
 }
 
+// Whether it begins with a part that may be left out, after which it may be where it was.
+bool BeginsOptionally(const TermStore& terms, TermId state) {
+  const Term& head = HeadOf(terms, state);
+  return head.kind == TermKind::kRepeat && head.a == 0 && head.b == 1;
+}
+
 // The ASCII characters by which `state` leads to itself.
 void AddAscii(TermStore& terms, TermId state, Alphabet* loop) {
   for (const ByteEdge& e : terms.Expand(state).bytes) {
@@ -375,6 +381,13 @@ TermId StateWalker::After(const LiteralRun& run, TermId) {
   return run.Rest(terms_);
 }
 
+const std::array<uint16_t, 256> SetWalker::kOneClass = [] {
+  std::array<uint16_t, 256> classes;
+  classes.fill(1);
+  return classes;
+}();
+std::atomic<uint32_t> SetWalker::no_target = SetTable::kNotYet;
+
 void SetWalker::Meet(SetId id, SetPlace* at) {
   *at = {};
   at->id = id;
@@ -387,7 +400,12 @@ void SetWalker::Meet(SetId id, SetPlace* at) {
   }
 }
 
-void SetWalker::TakeTable(SetPlace* at) {
+void SetWalker::TakeTable(SetPlace* at, uint32_t below) {
+  if (below <= kWorthATable && !sets_.HasTable(at->id)) {
+    at->class_of = kOneClass.data();
+    at->targets = &no_target;
+    return;
+  }
   const StepTable& table = sets_.Table(at->id);
   at->class_of = table.classes->class_of;
   at->targets = table.targets;
@@ -491,13 +509,15 @@ void StateWalker::FindSome(StatePlace* at) {
 }
 
 bool MayLeadBack(const TermStore& terms, TermId state) {
-  return !LeadsOn(terms, state) && !Counts(terms, state);
+  return !LeadsOn(terms, state) && (!Counts(terms, state) || BeginsOptionally(terms, state));
 }
 
 WalkLoop LoopOf(TermStore& terms, TermId state) {
   WalkLoop loop;
   if (LeadsOn(terms, state)) return loop;
-  if (!Counts(terms, state)) AddAscii(terms, state, &loop.alphabet);
+  const bool counts =
+      Counts(terms, state) && !(BeginsOptionally(terms, state) && terms.IsExpanded(state));
+  if (!counts) AddAscii(terms, state, &loop.alphabet);
   if (loop.alphabet.empty()) return CountedLoop(terms, state);
   loop.most = UINT64_MAX;
   return loop;

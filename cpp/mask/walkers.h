@@ -5,6 +5,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -243,10 +244,11 @@ class SetWalker : public WalkerOf<SetLane> {
   // Finds WalkPlace::some of such a place.
   void FindSome(Place* at);
 
-  // What is asked of a place that is entered.
-  void Need(Place* at) {
-    if (at->class_of == nullptr) [[unlikely]]
-      TakeTable(at);
+  // What is asked of a place that is entered, and has so many nodes below. A set of which few steps
+  // are asked has no table yet: it may do with the first of them.
+  void Need(Place* at, uint32_t below) {
+    if (at->class_of == nullptr || at->class_of == kOneClass.data()) [[unlikely]]
+      TakeTable(at, below);
   }
   static void Enter(const Place* at, uint32_t end, Level* level) {
     level->class_of = at->class_of;
@@ -290,8 +292,13 @@ class SetWalker : public WalkerOf<SetLane> {
   SetId After(const LiteralRun& run, SetId from);
 
  private:
+  static constexpr uint32_t kWorthATable = 4;  // nodes below one
+  // Of a set without a table all bytes are one class, whose target is not known.
+  static const std::array<uint16_t, 256> kOneClass;
+  static std::atomic<uint32_t> no_target;
+
   void Meet(SetId id, Place* at);
-  void TakeTable(Place* at);
+  void TakeTable(Place* at, uint32_t below);
 
   SetTable& sets_;
 };
@@ -324,7 +331,7 @@ class StateWalker : public WalkerOf<StateLane> {
   void FindStays(Place* at, bool leads);
   void FindSome(Place* at);
 
-  void Need(Place* at) {
+  void Need(Place* at, uint32_t) {
     if (!at->expanded) [[unlikely]]
       TakeEdges(at);
   }

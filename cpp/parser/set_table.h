@@ -129,6 +129,10 @@ class SetTable {
   // The set of an item of a known set, moved on by other means than Step. Lock.
   SetId OfItem(const Item& item) { return Close({item}); }
 
+  // Whether Table() would not have to make one.
+  bool HasTable(SetId set) const {
+    return sets_[set.value].table.load(std::memory_order_acquire) != nullptr;
+  }
   // The set after one more byte; Dead() when it cannot come.
   SetId Step(SetId set, uint8_t byte) {
     const StepTable* table = sets_[set.value].table.load(std::memory_order_acquire);
