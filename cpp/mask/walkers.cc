@@ -381,12 +381,12 @@ TermId StateWalker::After(const LiteralRun& run, TermId) {
   return run.Rest(terms_);
 }
 
-const std::array<uint16_t, 256> SetWalker::kOneClass = [] {
-  std::array<uint16_t, 256> classes;
+constinit const std::array<uint16_t, 256> SetWalker::kOneClass = [] {
+  std::array<uint16_t, 256> classes{};
   classes.fill(1);
   return classes;
 }();
-std::atomic<uint32_t> SetWalker::no_target = SetTable::kNotYet;
+constinit std::atomic<uint32_t> SetWalker::no_target = SetTable::kNotYet;
 
 void SetWalker::Meet(SetId id, SetPlace* at) {
   *at = {};
