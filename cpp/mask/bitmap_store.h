@@ -36,8 +36,9 @@ inline void AppendRun(uint32_t first, uint32_t last, std::vector<TokenRun>* runs
   }
 }
 
-// Makes one of runs that overlap or touch. They ascend by their first.
+// Puts runs in order, and makes one of those that overlap or touch.
 inline void JoinRuns(std::vector<TokenRun>* runs) {
+  std::ranges::sort(*runs, {}, &TokenRun::first);
   size_t kept = 0;
   for (const TokenRun& run : *runs) {
     if (kept != 0 && run.first <= (*runs)[kept - 1].last) {

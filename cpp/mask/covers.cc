@@ -9,8 +9,7 @@
 // So where these are known already, they serve. Tests: tests/mask/covers_test.cc.
 #include <absl/container/inlined_vector.h>
 
-#include <vector>
-
+#include "mask/draft.h"
 #include "mask/mask_cache.h"
 
 namespace grammask::internal {
@@ -34,10 +33,13 @@ const TokenMask* MaskCache::FromCover(SetId set) {
   if (!x.has_value()) return nullptr;
   Slice* slice = SliceFor(*x);
   if (slice == nullptr) return nullptr;
-  std::vector<TokenId> list;
-  WalkFromSet(slice->others(), set, &list);
+  const TokenTrie& others = slice->others();
+  const DraftLease draft(&drafts_);
+  if (!others.empty()) {
+    Gatherer(others.nodes, others.tokens, nullptr, &*draft).WalkBelow(&sets_, 0, set);
+  }
   const uint32_t* const inside[] = {slice->UpTo(UINT64_MAX)};
-  return KeepMask(Compact(list, inside));
+  return KeepMask(Compact(draft->accepted, inside));
 }
 
 }  // namespace grammask::internal

@@ -122,7 +122,6 @@ const Level1* MaskCache::Joined(const Level1& head, TermId tail) {
   for (uint32_t node : head.references) gatherer.WalkFrom(&sets_, node, tail);
   measure(gatherer, 0);
   // Some of these nodes may be below others: what they add comes after what those did.
-  std::ranges::sort(draft->runs, {}, &TokenRun::first);
   JoinRuns(&draft->runs);
   // Tokens of these nodes, and of those below that the head takes as well, are there twice. Of very
   // many a bitmap is made, to which that is nothing.

@@ -80,13 +80,6 @@ void MaskCache::WalkSets(std::span<const TrieNode> nodes, const TrieAlphabets* a
                 [&](uint32_t i, uint64_t) { some(i, SetTable::Dead(), i + 1); }, NoOpen()});
 }
 
-void MaskCache::WalkFromSet(const TokenTrie& trie, SetId from, std::vector<TokenId>* out) {
-  if (trie.empty()) return;
-  const DraftLease draft(&drafts_);
-  Gatherer(trie.nodes, trie.tokens, nullptr, &*draft).WalkBelow(&sets_, 0, from);
-  out->insert(out->end(), draft->accepted.begin(), draft->accepted.end());
-}
-
 // Calls f(nodes, alphabets, tokens, node) for the tries of which what is left over consists, where
 // it can follow in `returned`, and the node below which it lies.
 template <class F>
@@ -128,7 +121,6 @@ const TokenMask* MaskCache::LongLeftOver(const Level1& level1, SetId returned) {
   const DraftLease draft(&drafts_);
   WalkReturned(level1, returned, &*draft);
   // Below a node that leaves something over there may be others.
-  std::ranges::sort(draft->runs, {}, &TokenRun::first);
   JoinRuns(&draft->runs);
   std::vector<const uint32_t*> bitmaps;
   TakeRuns(&*draft, &bitmaps);
@@ -179,27 +171,25 @@ void MaskCache::WalkCaptured(const Level1& level1, SetId set, RetId ret, const P
         [&](const Item& item) { return captured(item) && terms_.Endless(item.term, rounds); });
     return it->second;
   };
-  // next_end, begun_end, ended_end: the nodes up to which the next value may begin, has begun, has
-  // ended.
+  // The nodes of a trie up to which the next value may begin, has begun, has ended.
+  uint32_t next_end = 0, begun_end = 0, ended_end = 0;
+  auto visit = [&](uint32_t i, SetId at, std::span<const TokenId> tokens, uint32_t end) {
+    bool sure = !all;
+    if (!all && i < next_end) {
+      const Inside in = inside(at);
+      if (i < begun_end && !in.value) ended_end = std::max(ended_end, end);
+      if (in.value) begun_end = std::max(begun_end, end);
+      sure = in.open && i >= ended_end;
+    }
+    auto* list = sure ? out : &unsure;
+    list->insert(list->end(), tokens.begin(), tokens.end());
+    if (at != SetTable::Dead() && sets_.Body(at).captures) next_end = std::max(next_end, end);
+  };
   ForLeftOver(level1, returned,
               [&](std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
                   std::span<const TokenId> tokens, uint32_t top) {
-                uint32_t next_end = 0, begun_end = 0, ended_end = 0;
-                WalkSets(nodes, alphabets, tokens, top, returned,
-                         [&](uint32_t i, SetId at, std::span<const TokenId> some, uint32_t end) {
-                           bool sure = !all;
-                           if (!all && i < next_end) {
-                             const Inside in = inside(at);
-                             if (i < begun_end && !in.value) ended_end = std::max(ended_end, end);
-                             if (in.value) begun_end = std::max(begun_end, end);
-                             sure = in.open && i >= ended_end;
-                           }
-                           auto* list = sure ? out : &unsure;
-                           list->insert(list->end(), some.begin(), some.end());
-                           if (at != SetTable::Dead() && sets_.Body(at).captures) {
-                             next_end = std::max(next_end, end);
-                           }
-                         });
+                next_end = begun_end = ended_end = 0;
+                WalkSets(nodes, alphabets, tokens, top, returned, visit);
               });
   for (TokenId t : unsure) {
     if (sets_.Run(set, vocab_->bytes(t)) != SetTable::Dead()) out->push_back(t);

@@ -188,8 +188,6 @@ class MaskCache {
   template <class Visit>
   void WalkSets(std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
                 std::span<const TokenId> tokens, uint32_t top, SetId from, Visit&& visit);
-  // Appends the tokens of a trie that `from` takes.
-  void WalkFromSet(const TokenTrie& trie, SetId from, std::vector<TokenId>* out);
   template <class F>
   void ForLeftOver(const Level1& level1, SetId returned, F&& f);
   void WalkReturned(const Level1& level1, SetId returned, Draft* draft);

@@ -497,7 +497,7 @@ bool WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
       Place& at = walker.Of(start);
       walker.Need(&at, end - first);
       if (walker.terms().overrun()) return true;
-      if (at.open || at.text || !leap(at, *part_of, first, end)) return false;
+      if (at.text || !leap(at, *part_of, first, end)) return false;
     } else {
       return false;
     }
