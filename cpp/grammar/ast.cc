@@ -163,6 +163,7 @@ NodeId GrammarBuilder::Standard(const Grammar& grammar) {
   return impl_->nodes.Intern({NodeKind::kStandard, false, 0, &grammar});
 }
 NodeView GrammarBuilder::node(NodeId id) const { return impl_->nodes.view(id); }
+const NodeStorage& GrammarBuilder::nodes() const { return impl_->nodes.storage(); }
 
 RuleId GrammarBuilder::AddRule(std::string_view name) {
   std::string fit = FitName(name);

@@ -265,6 +265,7 @@ class GrammarBuilder {
 
   // Reads back what was built so far.
   NodeView node(NodeId id) const;
+  const NodeStorage& nodes() const;  // node_store.h: the same, for passes over all of them
 
   // A new rule without a body. `name` is made unique and fit ([A-Za-z0-9_]) when it is not.
   RuleId AddRule(std::string_view name);
@@ -279,15 +280,16 @@ class GrammarBuilder {
   // The body of the only rule of `grammar`, which must be regular, copied into this builder.
   NodeId ImportBody(const Grammar& grammar);
 
+  // The nodes of `grammar`, children first, with its rules replaced; their ids here, by node.
+  ScratchVector<NodeId> ImportNodes(const Grammar& grammar, std::span<const RuleId> rule_map,
+                                    bool expand = false);
+
   // Drops what `root` does not reach. kInternal when a reached rule has no body;
   // kResourceExhausted over max_ast_nodes. The builder is empty afterwards.
   StatusOr<Grammar> Finish(RuleId root);
 
  private:
   struct Impl;
-  // The nodes of `grammar`, children first, with its rules replaced; their ids here, by node.
-  ScratchVector<NodeId> ImportNodes(const Grammar& grammar, std::span<const RuleId> rule_map,
-                                    bool expand = false);
   std::unique_ptr<Impl> impl_;
 };
 

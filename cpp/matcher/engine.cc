@@ -18,6 +18,7 @@
 #include "base/block_reserve.h"
 #include "base/huge_pages.h"
 #include "base/own_code.h"
+#include "grammar/rule_loops.h"
 #include "matcher/saved_grammar.h"
 
 namespace grammask::internal {
@@ -167,8 +168,11 @@ StatusOr<internal::Placed> CompiledGrammar::Impl::PlaceAlone() {
 StatusOr<internal::Placed> CompiledGrammar::Impl::PlaceIn(
     const std::shared_ptr<internal::Engine>& engine) {
   const size_t before = engine->term_count();
-  auto root = saved_ != nullptr ? saved_->Place(engine.get())
-                                : internal::BuildTerms(*grammar_->grammar(), &engine->terms);
+  auto build = [&] {
+    return internal::BuildTerms(internal::RulesToLoops(*grammar_->grammar(), hub->limits()),
+                                &engine->terms);
+  };
+  auto root = saved_ != nullptr ? saved_->Place(engine.get()) : build();
   if (!root.ok()) return root.status();
   if (own_bytes == 0) {
     constexpr size_t kBytesPerTerm = sizeof(internal::Term) + 64;
