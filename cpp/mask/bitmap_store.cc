@@ -26,7 +26,7 @@ constexpr size_t kWordsAToken = 4;  // of a bitmap, added in the time in which t
 // taken out or added one by one. Where neighbours begin alike nothing more is to be done, else
 // there is a bitmap to be added: so what is best for all of them is found block by block, as a
 // shortest path.
-std::vector<uint32_t> BitmapStore::BitsOfRuns(std::span<const TokenRun> runs) const {
+Bits BitmapStore::BitsOfRuns(std::span<const TokenRun> runs) const {
   const size_t size = blocks_.empty() ? tokens_.size() : blocks_.block_size();
   struct Block {
     size_t from, to;     // of the trie's order
@@ -57,7 +57,7 @@ std::vector<uint32_t> BitmapStore::BitsOfRuns(std::span<const TokenRun> runs) co
     costs[0] += count;
     costs[1] += to - from - count;
   }
-  std::vector<uint32_t> bits(words_);
+  Bits bits(words_);
   // Backwards: of each stretch of blocks that begin with all, the bitmaps at both ends.
   bool full = costs[1] + change < costs[0];
   if (full) std::ranges::copy(all_, bits.begin());
@@ -93,7 +93,7 @@ const uint32_t* BitmapStore::OfRuns(std::span<const TokenRun> runs) {
     std::lock_guard lock(mutex_);
     if (const auto* known = by_runs_.Find(BytesOf(runs))) return *known;
   }
-  const std::vector<uint32_t> bits = BitsOfRuns(runs);
+  const Bits bits = BitsOfRuns(runs);
   std::lock_guard lock(mutex_);
   const uint32_t* found = InternLocked(bits);
   if (few) {
@@ -108,7 +108,7 @@ const uint32_t* BitmapStore::OfRuns(std::span<const TokenRun> runs) {
 
 const uint32_t* BitmapStore::OfRunsAnd(std::span<const TokenRun> runs,
                                        std::span<const TokenId> others) {
-  std::vector<uint32_t> bits = BitsOfRuns(runs);
+  Bits bits = BitsOfRuns(runs);
   for (TokenId t : others) SetBit(bits.data(), t);
   return Intern(bits);
 }
@@ -119,7 +119,7 @@ const uint32_t* BitmapStore::Union(std::span<const uint32_t* const> bitmaps) {
   const std::span<const uint32_t* const> parts(key);
   std::lock_guard lock(mutex_);
   if (const auto* known = unions_.Find(BytesOf(parts))) return *known;
-  std::vector<uint32_t> bits(words_);
+  Bits bits(words_);
   for (const uint32_t* bitmap : key) {
     for (size_t w = 0; w < words_; ++w) bits[w] |= bitmap[w];
   }
@@ -129,7 +129,7 @@ const uint32_t* BitmapStore::Union(std::span<const uint32_t* const> bitmaps) {
   return found;
 }
 
-const uint32_t* BitmapStore::Intern(const std::vector<uint32_t>& bitmap) {
+const uint32_t* BitmapStore::Intern(std::span<const uint32_t> bitmap) {
   std::lock_guard lock(mutex_);
   return InternLocked(bitmap);
 }
@@ -144,8 +144,8 @@ std::span<const TokenId> BitmapStore::List(std::span<const TokenId> tokens) {
   return {*list, tokens.size()};
 }
 
-const uint32_t* BitmapStore::InternLocked(const std::vector<uint32_t>& bitmap) {
-  auto& same = by_hash_[MixBytes(MixSeed(), BytesOf(std::span<const uint32_t>(bitmap)))];
+const uint32_t* BitmapStore::InternLocked(std::span<const uint32_t> bitmap) {
+  auto& same = by_hash_[MixBytes(MixSeed(), BytesOf(bitmap))];
   for (const uint32_t* known : same) {
     if (std::memcmp(known, bitmap.data(), words_ * 4) == 0) return known;
   }

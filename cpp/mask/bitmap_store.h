@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "base/ids.h"
 #include "base/mix.h"
+#include "base/scratch.h"
 #include "base/sharded_map.h"
 #include "vocab/token_blocks.h"
 
@@ -60,6 +61,10 @@ inline bool TestBit(const uint32_t* bitmap, TokenId t) {
   return ((bitmap[static_cast<uint32_t>(t) >> 5] >> (static_cast<uint32_t>(t) & 31)) & 1) != 0;
 }
 
+// A bitmap that is being made. Of the thread's own memory: the heap of the process may have given
+// its end back to the system since the last one, and each page of it has a fault then.
+using Bits = ScratchVector<uint32_t>;
+
 // Thousands of states take the same tokens but for a few: those that loop on whitespace, on digits,
 // on the characters of a name. Their bitmaps are kept once. Thread-safe; bitmaps live as long as
 // the store and never change.
@@ -78,15 +83,15 @@ class BitmapStore {
   // The union of two or more.
   const uint32_t* Union(std::span<const uint32_t* const> bitmaps);
   // The one with this content.
-  const uint32_t* Intern(const std::vector<uint32_t>& bitmap);
+  const uint32_t* Intern(std::span<const uint32_t> bitmap);
   // A list of tokens, likewise one of each content.
   std::span<const TokenId> List(std::span<const TokenId> tokens);
 
   size_t memory_bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:
-  std::vector<uint32_t> BitsOfRuns(std::span<const TokenRun> runs) const;
-  const uint32_t* InternLocked(const std::vector<uint32_t>& bitmap);
+  Bits BitsOfRuns(std::span<const TokenRun> runs) const;
+  const uint32_t* InternLocked(std::span<const uint32_t> bitmap);
 
   const size_t words_;
   const std::span<const TokenId> tokens_;

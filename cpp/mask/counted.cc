@@ -33,7 +33,7 @@ namespace grammask::internal {
 namespace {
 
 // Of tokens that are none of those that end in the loop.
-constexpr uint16_t kNoNumber = CountedWalk::kMostNumber + 1;
+constexpr uint8_t kNoNumber = UINT8_MAX;
 constexpr size_t kDense = 8192;  // tokens of which there are numbers for all
 
 // Gathers what each token needs.
@@ -212,7 +212,7 @@ class OverTaker {
 };
 
 // Writes which numbers are at most `most`, a bit each.
-void AtMost(std::span<const uint16_t> numbers, uint16_t most, uint32_t* bits) {
+void AtMost(std::span<const uint8_t> numbers, uint8_t most, uint32_t* bits) {
   for (size_t i = 0; i < numbers.size(); i += 32) {
     uint8_t are[32];  // each 0 or 1
     for (size_t k = 0; k < 32; ++k) are[k] = numbers[i + k] <= most ? 1 : 0;
@@ -270,7 +270,7 @@ std::span<const TokenId> CountedTokens::ByNumber::Between(int64_t from, int64_t 
   return std::span(tokens).subspan(first, std::max(first, end(to)) - first);
 }
 
-CountedTokens::CountedTokens(size_t words, ByNumber inside, std::vector<uint16_t> numbers,
+CountedTokens::CountedTokens(size_t words, ByNumber inside, std::vector<uint8_t> numbers,
                              ByNumber left, std::vector<Escape> escapes, bool asked,
                              bool any_number, int64_t most, uint64_t reach, uint64_t completion)
     : words_(words),
@@ -293,20 +293,22 @@ std::unique_ptr<CountedTokens> CountedTokens::Create(const Vocab& vocab, SetTabl
   const size_t words = (static_cast<size_t>(vocab.size()) + 31) / 32;
   size_t count = 0;
   for (const TokenRun& run : taken.Runs()) count += run.last - run.first;
-  ByNumber inside;
-  std::vector<uint16_t> numbers;
-  if (count < kDense) {
-    inside = ByNumber(taken.inside, taken.Runs(), vocab.trie_tokens());
-  } else {
+  std::vector<uint8_t> numbers;
+  if (count >= kDense) {
     numbers.assign(words * 32, kNoNumber);
     const TokenId* const tokens = vocab.trie_tokens().data();
     const uint16_t* const by_place = taken.inside.data();
+    uint16_t greatest = 0;
     for (const TokenRun& run : taken.Runs()) {
       for (uint32_t t = run.first; t < run.last; ++t) {
-        numbers[static_cast<size_t>(tokens[t])] = by_place[t];
+        greatest = std::max(greatest, by_place[t]);
+        numbers[static_cast<size_t>(tokens[t])] = static_cast<uint8_t>(by_place[t]);
       }
     }
+    if (greatest >= kNoNumber) numbers = {};
   }
+  ByNumber inside;
+  if (numbers.empty()) inside = ByNumber(taken.inside, taken.Runs(), vocab.trie_tokens());
   return std::unique_ptr<CountedTokens>(new CountedTokens(
       words, std::move(inside), std::move(numbers), ByNumber(taken.left), std::move(taken.escapes),
       any_number, taken.any_number, most, taken.reach, taken.completion));
@@ -336,12 +338,12 @@ std::optional<std::vector<TokenId>> CountedTokens::List(int64_t least, int64_t m
   return list;
 }
 
-std::vector<uint32_t> CountedTokens::Bitmap(int64_t least, int64_t most) const {
-  std::vector<uint32_t> result(words_);
+Bits CountedTokens::Bitmap(int64_t least, int64_t most) const {
+  Bits result(words_);
   if (numbers_.empty()) {
     for (TokenId t : inside_.Between(0, most)) SetBit(result.data(), t);
   } else {
-    AtMost(numbers_, static_cast<uint16_t>(std::min<int64_t>(most, kNoNumber - 1)), result.data());
+    AtMost(numbers_, static_cast<uint8_t>(std::min<int64_t>(most, kNoNumber - 1)), result.data());
   }
   for (TokenId t : left_.Between(least, most)) SetBit(result.data(), t);
   return result;
@@ -360,7 +362,7 @@ size_t CountedTokens::memory_bytes() const {
          (inside_.tokens.capacity() + inside_.ends.capacity() + left_.tokens.capacity() +
           left_.ends.capacity()) *
              4 +
-         numbers_.capacity() * 2;
+         numbers_.capacity();
 }
 
 }  // namespace grammask::internal

@@ -66,7 +66,7 @@ class CountedTokens {
   // The tokens that state takes: as a list, in no order, where that is at hand and no longer than
   // `limit`; as a bitmap of ceil(V/32) words. Where tokens escape from it, ascending.
   std::optional<std::vector<TokenId>> List(int64_t least, int64_t most, size_t limit) const;
-  std::vector<uint32_t> Bitmap(int64_t least, int64_t most) const;
+  Bits Bitmap(int64_t least, int64_t most) const;
   std::vector<uint32_t> Escapes(int64_t least, int64_t most) const;
   size_t memory_bytes() const;
 
@@ -85,14 +85,14 @@ class CountedTokens {
     std::vector<uint32_t> ends;   // how many tokens have this number or a lower one
   };
 
-  CountedTokens(size_t words, ByNumber inside, std::vector<uint16_t> numbers, ByNumber left,
+  CountedTokens(size_t words, ByNumber inside, std::vector<uint8_t> numbers, ByNumber left,
                 std::vector<Escape> escapes, bool asked, bool any_number, int64_t most,
                 uint64_t reach, uint64_t completion);
 
   const size_t words_;
   const ByNumber inside_;  // that end in the loop, by the X's until the loop can end
-  // Instead of these where they are many: of each token.
-  const std::vector<uint16_t> numbers_;
+  // Instead of these where they are many, and all below kNoNumber: of each token.
+  const std::vector<uint8_t> numbers_;
   const ByNumber left_;  // that have left it, by the X's before
   const std::vector<Escape> escapes_;
   const bool asked_;

@@ -115,7 +115,7 @@ const Level1* MaskCache::FromExclusion(TermId state) {
   }
   std::vector<TokenId> inside;  // of those that `wide` accepts
   std::vector<TokenId> refused(wide.refused.begin(), wide.refused.end());
-  std::vector<uint32_t> bits;
+  Bits bits;
   if (!excluded->empty()) bits = BitsOf(wide.accepted);
   for (uint32_t i : *excluded) {
     const bool referred = std::ranges::any_of(

@@ -341,13 +341,13 @@ bool MaskCache::TakeSlice(TermId state, Draft* draft) {
   return true;
 }
 
-TokenMask MaskCache::Compact(const std::vector<TokenId>& list,
+TokenMask MaskCache::Compact(std::span<const TokenId> list,
                              std::span<const uint32_t* const> bitmaps) {
   TokenMask mask;
   if (bitmaps.size() == 1) mask.bitmap = bitmaps[0];
   if (bitmaps.size() > 1) mask.bitmap = bitmaps_.Union(bitmaps);
   if (list.size() > kMaxList) {
-    std::vector<uint32_t> bits = BitsOf({mask.bitmap, list});
+    const Bits bits = BitsOf({mask.bitmap, list});
     mask.bitmap = bitmaps_.Intern(bits);
     return mask;
   }
@@ -356,8 +356,8 @@ TokenMask MaskCache::Compact(const std::vector<TokenId>& list,
   return mask;
 }
 
-std::vector<uint32_t> MaskCache::BitsOf(const TokenMask& mask) const {
-  std::vector<uint32_t> bits(words_);
+Bits MaskCache::BitsOf(const TokenMask& mask) const {
+  Bits bits(words_);
   if (mask.bitmap != nullptr) std::memcpy(bits.data(), mask.bitmap, words_ * 4);
   for (TokenId t : mask.list) SetBit(bits.data(), t);
   return bits;

@@ -140,10 +140,10 @@ const TokenMask* MaskCache::LongLeftOver(const Level1& level1, SetId returned) {
 // in earnest: a few of them. One that begins the next value and leaves more of it open than can be
 // excluded need not be.
 void MaskCache::WalkCaptured(const Level1& level1, SetId set, RetId ret, const Proc* capturing,
-                             std::vector<TokenId>* out) {
+                             ScratchVector<TokenId>* out) {
   const SetId returned = sets_.Returned(set, ret);
   if (returned == SetTable::Dead()) return;
-  std::vector<TokenId> unsure;
+  ScratchVector<TokenId> unsure;
   const bool all = (capturing != nullptr && !capturing->endless) || sets_.Body(returned).captures;
   const int64_t rounds = TermStore::kManyRounds + vocab_->max_token_bytes();
   // Whether items of a set are inside a value, and whether these, or values that may begin, leave
@@ -234,14 +234,14 @@ std::vector<TokenId> MaskCache::Refused(SetId set) {
 }
 
 TokenMask MaskCache::Without(const TokenMask& mask, const std::vector<TokenId>& refused) {
-  std::vector<uint32_t> bits = BitsOf(mask);
+  Bits bits = BitsOf(mask);
   for (TokenId t : refused) ClearBit(bits.data(), t);
   return {bitmaps_.Intern(bits), {}};
 }
 
 const TokenMask* MaskCache::MakeLevel2(SetId set) {
-  std::vector<TokenId> list;
-  std::vector<const uint32_t*> bitmaps;
+  ScratchVector<TokenId> list;
+  ScratchVector<const uint32_t*> bitmaps;
   const SetBody& body = sets_.Body(set);
   if (body.items.size() == 1 && body.tokens.empty()) {
     const Level1& only = OfState(body.items[0].term);

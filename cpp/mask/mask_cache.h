@@ -193,14 +193,14 @@ class MaskCache {
   void WalkReturned(const Level1& level1, SetId returned, Draft* draft);
   const TokenMask* LongLeftOver(const Level1& level1, SetId returned);
   void WalkCaptured(const Level1& level1, SetId set, RetId ret, const Proc* capturing,
-                    std::vector<TokenId>* out);
+                    ScratchVector<TokenId>* out);
   std::vector<TokenId> Refused(SetId set);
   template <class IsRefused>
   const Residual* Without(const Residual& residual, IsRefused&& is_refused);
   TokenMask Without(const TokenMask& mask, const std::vector<TokenId>& refused);
   void Promote(SetId set, const TokenMask& mask);
-  TokenMask Compact(const std::vector<TokenId>& list, std::span<const uint32_t* const> bitmaps);
-  std::vector<uint32_t> BitsOf(const TokenMask& mask) const;
+  TokenMask Compact(std::span<const TokenId> list, std::span<const uint32_t* const> bitmaps);
+  Bits BitsOf(const TokenMask& mask) const;
 
   const std::shared_ptr<const Vocab> vocab_;
   SetTable& sets_;

@@ -81,7 +81,7 @@ const Level1* MaskCache::Narrowed(const Level1& wide, std::span<const TokenRun> 
     std::lock_guard lock(mutex_);
     result.references = memory_.Copy(std::span<const uint32_t>(references));
   }
-  std::vector<uint32_t> out(words_);
+  Bits out(words_);
   for (const TokenRun& run : refused) {
     for (TokenId t : vocab_->trie_tokens().subspan(run.first, run.last - run.first)) {
       SetBit(out.data(), t);
@@ -103,7 +103,7 @@ const Level1* MaskCache::Narrowed(const Level1& wide, std::span<const TokenRun> 
     result.accepted = Compact(list, std::span(&bitmap, bitmap != nullptr ? 1 : 0));
     return Keep(result);
   }
-  std::vector<uint32_t> bits = BitsOf(wide.accepted);
+  Bits bits = BitsOf(wide.accepted);
   for (size_t w = 0; w < words_; ++w) bits[w] &= ~out[w];
   result.accepted = {bitmaps_.Intern(bits), {}};
   return Keep(result);
@@ -228,7 +228,7 @@ const Level1* MaskCache::FromCount(const TermStore::Counted& counted) {
     draft->SortAccepted(words_);
     result.accepted = Compact(draft->accepted, {});
   } else {
-    const std::vector<uint32_t> bits = tokens->Bitmap(counted.least, counted.most);
+    const Bits bits = tokens->Bitmap(counted.least, counted.most);
     size_t count = 0;
     for (size_t w = 0; w < bits.size() && count <= kMaxList; ++w) {
       count += static_cast<size_t>(std::popcount(bits[w]));

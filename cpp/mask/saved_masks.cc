@@ -119,7 +119,7 @@ bool MaskCache::Load(ByteReader* in, std::span<const TermId> terms, size_t room)
   for (const uint32_t*& bitmap : bitmaps) {
     const std::string_view bytes = in->Bytes(words_ * 4);
     if (!in->ok() || full()) return in->ok();
-    std::vector<uint32_t> words(words_);
+    Bits words(words_);
     for (size_t w = 0; w < words_; ++w) {
       uint32_t word = 0;
       for (size_t b = 0; b < 4; ++b) {
