@@ -468,6 +468,25 @@ TEST(CountedMask, ManyLongTokens) {
   }
 }
 
+// Tokens of more characters than a byte counts, in numbers.
+TEST(CountedMask, TokensOfMoreThanAByteCounts) {
+  const auto vocab =
+      MakeVocab(ManyTokens({"ab\"", "\"", "\xC3", "a\xC3"}, 29, "aabbccddx019 ", 12000, 300));
+  for (const int64_t most : {12, 60, 254, 255, 256, 270}) {
+    MaskWorld w(vocab);
+    const SetId start = w.Start([&](GrammarBuilder& b) {
+      const CodePointSet some{{'a', 'd'}, {'0', '9'}, {'x', 'x'}, {' ', ' '}};
+      return b.Sequence({b.And({b.Repeat(Class(b, CodePointSet::All(), false), 7, most),
+                                b.Repeat(Class(b, some, false), 3, 300)}),
+                         b.Bytes("\"")});
+    });
+    for (const char* text : {"", "a", "x12"}) {
+      w.Check(w.sets().Run(start, text), std::to_string(most) + " after " + text);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // A loop whose end does not show in a byte of its own, and one that ends in another's beginning.
 TEST(CountedMask, WhatFollowsBeginsAlike) {
   const auto vocab = MakeVocab(Tokens());
