@@ -66,6 +66,15 @@ class Reader {
     return within && !n.regular ? nodes_.Children(id) : std::span<const NodeId>();
   }
 
+  // Whether an alternative of a rule's body begins with a rule, which may be left out.
+  bool BeginsWithRule(NodeId node) const {
+    const NodeId inner = AsOptional(node).value_or(node);
+    return std::ranges::any_of(AlternativesOf(inner), [&](const NodeId& alternative) {
+      const auto parts = PartsOf(alternative);
+      return !parts.empty() &&
+             (AsRule(parts.front()).has_value() || AsOptional(parts.front()).has_value());
+    });
+  }
   // Whether an alternative of a rule's body begins or ends with that rule, as `is_rule` tells.
   template <class Function>
   bool Recurs(NodeId node, const Function& is_rule) const {
@@ -96,26 +105,47 @@ class Reader {
   const NodeStorage& nodes_;
 };
 
-// Whether there is something to do, told without a copy: most grammars have nothing.
+// Whether there is something to do, told without a copy: most grammars have nothing. Recursion at
+// the end costs nothing in itself, as in lists of members: only rules of operands are looked for.
 bool HasAny(const Grammar& g) {
   const Reader read(g.nodes());
-  const auto may_loop = [&](NodeId id) {
-    if (const auto rule = read.AsRule(id)) return !g.nodes().stored(g.rule_body(*rule)).regular;
-    return read.AsLoop(id).has_value();
+  const auto recurs = [&](RuleId rule) {
+    return read.Recurs(g.rule_body(rule), [&](NodeId id) { return read.AsRule(id) == rule; });
   };
+  const auto is_loop = [&](NodeId id) {
+    const auto rule = read.AsRule(id);
+    if (!rule.has_value()) return read.AsLoop(id).has_value();
+    const NodeId body = g.rule_body(*rule);
+    return read.AsLoop(body).has_value() || (read.AsOptional(body).has_value() && recurs(*rule));
+  };
+  const auto is_ladder = [&](RuleId rule) {
+    size_t heads = 0;
+    for (int i = 0; i < kMostTails; ++i) {
+      const NodeId body = g.rule_body(rule);
+      const auto parts = read.PartsOf(body);
+      if (parts.empty()) return false;
+      heads += parts.size() - 1;
+      if (is_loop(parts.back())) return heads > 0;
+      const auto tail = read.AsRule(parts.back());
+      if (!tail.has_value()) return false;
+      rule = *tail;
+    }
+    return false;
+  };
+  bool any_loop = false;  // that a rule ends in
   for (uint32_t r = 0; r < g.rule_count(); ++r) {
-    const auto is_rule = [&](NodeId id) { return read.AsRule(id) == RuleId(r); };
-    if (read.Recurs(g.rule_body(RuleId(r)), is_rule)) return true;
+    const NodeId body = g.rule_body(RuleId(r));
+    if (read.BeginsWithRule(body) && recurs(RuleId(r))) return true;
+    const auto parts = read.PartsOf(body);
+    any_loop |= !parts.empty() && is_loop(parts.back());
   }
+  if (!any_loop) return false;
   for (uint32_t n = 0; n < g.node_count(); ++n) {
     if (g.nodes().stored(NodeId(n)).kind != NodeKind::kSequence) continue;
     const auto parts = read.Within(NodeId(n));
     for (size_t i = 1; i < parts.size(); ++i) {
       const auto rule = read.AsRule(parts[i - 1]);
-      if (!rule.has_value() || !may_loop(parts[i])) continue;
-      const NodeId body = g.rule_body(*rule);
-      const auto inner = read.PartsOf(body);
-      if (!inner.empty() && may_loop(inner.back())) return true;
+      if (rule.has_value() && is_loop(parts[i]) && is_ladder(*rule)) return true;
     }
   }
   return false;
