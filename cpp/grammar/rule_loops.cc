@@ -20,6 +20,8 @@
 // than kMostCopied nodes stay where they are. Tests: tests/grammar/rule_loops_test.cc.
 #include "grammar/rule_loops.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -112,11 +114,17 @@ bool HasAny(const Grammar& g) {
   const auto recurs = [&](RuleId rule) {
     return read.Recurs(g.rule_body(rule), [&](NodeId id) { return read.AsRule(id) == rule; });
   };
+  ScratchVector<bool> loops;  // by rule
+  for (uint32_t r = 0; r < g.rule_count(); ++r) {
+    const NodeId body = g.rule_body(RuleId(r));
+    const bool recurring = recurs(RuleId(r));
+    if (recurring && read.BeginsWithRule(body)) return true;
+    loops.push_back(read.AsLoop(body).has_value() ||
+                    (recurring && read.AsOptional(body).has_value()));
+  }
   const auto is_loop = [&](NodeId id) {
     const auto rule = read.AsRule(id);
-    if (!rule.has_value()) return read.AsLoop(id).has_value();
-    const NodeId body = g.rule_body(*rule);
-    return read.AsLoop(body).has_value() || (read.AsOptional(body).has_value() && recurs(*rule));
+    return rule.has_value() ? loops[rule->value] : read.AsLoop(id).has_value();
   };
   const auto is_ladder = [&](RuleId rule) {
     size_t heads = 0;
@@ -135,7 +143,6 @@ bool HasAny(const Grammar& g) {
   bool any_loop = false;  // that a rule ends in
   for (uint32_t r = 0; r < g.rule_count(); ++r) {
     const NodeId body = g.rule_body(RuleId(r));
-    if (read.BeginsWithRule(body) && recurs(RuleId(r))) return true;
     const auto parts = read.PartsOf(body);
     any_loop |= !parts.empty() && is_loop(parts.back());
   }
@@ -224,14 +231,15 @@ class Straightener {
       const NodeId optional = at_end ? parts.back() : parts.front();
       parts.erase(at_end ? parts.end() - 1 : parts.begin());
       const NodeId inside = *read_.AsOptional(optional);
-      for (const NodeId& alternative : read_.AlternativesOf(inside)) {
+      const auto alternatives = read_.AlternativesOf(inside);
+      if (out->size() + alternatives.size() > kMostAlternatives) return false;
+      for (const NodeId& alternative : alternatives) {
         const auto more = read_.PartsOf(alternative);
         Parts with = parts;
         with.insert(at_end ? with.end() : with.begin(), more.begin(), more.end());
         out->push_back(std::move(with));
       }
       out->push_back(std::move(parts));
-      if (out->size() > kMostAlternatives) return false;
     }
     return true;
   }
@@ -445,12 +453,11 @@ class Straightener {
     for (const NodeId part : *parts) {
       const auto rule = now.empty() ? std::nullopt : read_.AsRule(now.back());
       const auto loop = rule.has_value() ? LoopOf(part) : std::nullopt;
-      std::optional<Ladder> ladder;
-      if (loop.has_value()) ladder = LadderOf(*rule);
-      if (ladder.has_value() && TakeOver(*rule, *loop, &*ladder)) {
+      const auto joined = loop.has_value() ? JoinedOnce(*rule, *loop) : std::nullopt;
+      if (joined.has_value()) {
         now.pop_back();
-        now.insert(now.end(), ladder->head.begin(), ladder->head.end());
-        now.push_back(b_.Star(ladder->loop));
+        const auto joined_parts = read_.PartsOf(*joined);
+        now.insert(now.end(), joined_parts.begin(), joined_parts.end());
         any = true;
       } else {
         now.push_back(part);
@@ -460,19 +467,31 @@ class Straightener {
     return any;
   }
 
-  // Makes the ladder of Y that of Y (A Y)*, where `loop` is A Y.
-  bool TakeOver(RuleId rule, NodeId loop, Ladder* ladder) {
+  // Joined(), which may be asked for the same rule again and again.
+  std::optional<NodeId> JoinedOnce(RuleId rule, NodeId loop) {
+    const auto [known, added] = joined_.try_emplace({rule.value, loop.value});
+    if (added) known->second = Joined(rule, loop);
+    return known->second;
+  }
+
+  // Y (A Y)* as H (B | A H)*, where `loop` is A Y.
+  std::optional<NodeId> Joined(RuleId rule, NodeId loop) {
+    const auto ladder = LadderOf(rule);
+    if (!ladder.has_value()) return std::nullopt;
     const auto own = read_.AlternativesOf(ladder->loop), more = read_.AlternativesOf(loop);
-    if (own.size() + more.size() > kMostAlternatives) return false;
+    if (own.size() + more.size() > kMostAlternatives) return std::nullopt;
     Parts all(own.begin(), own.end());
     for (const NodeId& alternative : more) {
       const auto found = read_.PartsOf(alternative);
+      if (found.empty() || !(IsRule(found.back(), rule) || EndsIn(found.back(), rule))) {
+        return std::nullopt;
+      }
       Parts parts(found.begin(), found.end());
-      if (!EndIn(&parts, rule)) return false;
+      if (!EndIn(&parts, rule)) return std::nullopt;
       all.push_back(Join(std::span(parts).first(parts.size() - 1), ladder->head));
     }
-    ladder->loop = b_.Choice(all);
-    return true;
+    const NodeId star = b_.Star(b_.Choice(all));
+    return Join(ladder->head, std::span(&star, 1));
   }
 
   const Grammar& g_;
@@ -480,6 +499,8 @@ class Straightener {
   const Reader read_;
   ScratchVector<NodeId> bodies_;
   ScratchVector<RuleId> order_;
+  // By rule and loop: Joined().
+  absl::flat_hash_map<std::pair<uint32_t, uint32_t>, std::optional<NodeId>> joined_;
   ScratchVector<std::optional<NodeId>> straight_;  // by node: what TakeLadders made of it
 };
 

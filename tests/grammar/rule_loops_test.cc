@@ -150,6 +150,18 @@ TEST(RuleLoops, HostileInput) {
   std::string wide = "root ::= root root";
   for (int i = 0; i < 5000; ++i) wide += " | root \"" + std::to_string(i) + "\" root | \"a\" root";
   EXPECT_GE(RulesToLoops(Parse(wide + " | \"a\"\n"), {}).rule_count(), 1u);
+  // Many long alternatives after a long beginning; many uses of one long loop.
+  std::string either = "root ::=", uses = "root ::= \";\"", loop = "loop ::= (\"+\"";
+  for (int i = 0; i < 5000; ++i) {
+    either += " x \"" + std::to_string(i) + "\"";
+    uses += " y loop \"" + std::to_string(i) + "\"";
+    loop += " x \"" + std::to_string(i) + "\"";
+  }
+  either += " (root";
+  for (int i = 0; i < 5000; ++i) either += " | \"" + std::to_string(i) + "\" root";
+  EXPECT_EQ(RulesToLoops(Parse(either + ")?\n" + "x ::= \"1\" | root\n"), {}).rule_count(), 2u);
+  uses += "\n" + loop + " y)*\ny ::= x (\"-\" x)*\nx ::= \"1\" | root\n";
+  EXPECT_LE(RulesToLoops(Parse(uses), {}).rule_count(), 4u);
   std::string nested = "root ::= x (\"+\" ";
   for (int i = 0; i < 200; ++i) nested += "(x (\"-\" ";
   nested += "x";
