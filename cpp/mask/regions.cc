@@ -231,9 +231,9 @@ void Regions::FindBeyond(TermStore& terms, Region* region) {
     if (terms.FindBeside(state).has_value()) continue;  // passed over by Search(), too
     auto beyond_ascii = [&terms](TermId of) {
       const std::span<const ByteEdge> edges = terms.Expand(of).bytes;
-      return std::ranges::subrange(
-          std::ranges::partition_point(edges, [](const ByteEdge& e) { return e.hi < 0x80; }),
-          edges.end());
+      const auto first =
+          std::ranges::partition_point(edges, [](const ByteEdge& e) { return e.hi < 0x80; });
+      return edges.subspan(static_cast<size_t>(first - edges.begin()));
     };
     auto same = [](const ByteEdge& x, const ByteEdge& y) {
       return x.lo == y.lo && x.hi == y.hi && x.to == y.to;
