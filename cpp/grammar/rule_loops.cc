@@ -249,24 +249,25 @@ class Straightener {
     const auto optional = read_.AsOptional(node);
     if (!optional.has_value()) return false;
     return std::ranges::any_of(read_.AlternativesOf(*optional), [&](const NodeId& alternative) {
-      const auto found = read_.PartsOf(alternative);
-      Parts parts(found.begin(), found.end());
-      if (at_end) return EndIn(&parts, rule);
+      const auto parts = read_.PartsOf(alternative);
+      if (at_end) return Before(parts, rule).has_value();
       return !parts.empty() && IsRule(parts.front(), rule);
     });
   }
 
-  // Whether the last of `parts` is `rule`, maybe once that the rule which is the last is written
-  // out.
-  bool EndIn(Parts* parts, RuleId rule) {
-    if (parts->empty()) return false;
-    if (IsRule(parts->back(), rule)) return true;
-    if (!EndsIn(parts->back(), rule)) return false;
-    const auto inner = read_.PartsOf(body(*read_.AsRule(parts->back())));
-    if (!IsSmall(inner)) return false;
-    parts->pop_back();
-    parts->insert(parts->end(), inner.begin(), inner.end());
-    return true;
+  // What comes before `rule` where that is the last of `parts`, or where the rule is which is the
+  // last and small, once written out.
+  std::optional<Parts> Before(std::span<const NodeId> parts, RuleId rule) {
+    if (parts.empty()) return std::nullopt;
+    const NodeId last = parts.back();
+    const bool itself = IsRule(last, rule);
+    if (!itself && !EndsIn(last, rule)) return std::nullopt;
+    Parts before(parts.begin(), parts.end() - 1);
+    if (itself) return before;
+    const auto inner = read_.PartsOf(body(*read_.AsRule(last)));
+    if (!IsSmall(inner)) return std::nullopt;
+    before.insert(before.end(), inner.begin(), inner.end() - 1);
+    return before;
   }
 
   // Whether `node` is a rule that ends in `rule`.
@@ -287,9 +288,10 @@ class Straightener {
     for (Parts& parts : all) {
       const bool starts = !parts.empty() && IsRule(parts.front(), rule);
       if (starts && parts.size() == 1) continue;  // says nothing
-      const bool ends = EndIn(&parts, rule);
-      const auto inside = std::span<const NodeId>(parts).subspan(
-          starts ? 1 : 0, parts.size() - (starts ? 1 : 0) - (ends ? 1 : 0));
+      const auto before_end = Before(parts, rule);
+      const bool ends = before_end.has_value();
+      const auto inside =
+          std::span<const NodeId>(ends ? *before_end : parts).subspan(starts ? 1 : 0);
       if (starts && ends) {
         between.push_back(b_.Sequence(inside));
       } else if (starts) {
@@ -427,8 +429,8 @@ class Straightener {
       const auto before = b_.nodes().Children(id);
       Parts now;
       for (const NodeId child : before) now.push_back(Straight(child));
-      const bool taken = n.kind == NodeKind::kSequence && TakeLoops(&now);
-      if (!taken && std::ranges::equal(now, before)) continue;
+      if (n.kind == NodeKind::kSequence) now = TakeLoops(now);
+      if (std::ranges::equal(now, before)) continue;
       straight_[id.value] = Remade(n, now);
     }
     return Straight(node);
@@ -446,11 +448,10 @@ class Straightener {
     return b_.Repeat(children[0], repeat.min, repeat.max);
   }
 
-  // Y (A Y)* in a sequence.
-  bool TakeLoops(Parts* parts) {
-    bool any = false;
+  // The parts of a sequence with each Y (A Y)* in it joined.
+  Parts TakeLoops(const Parts& parts) {
     Parts now;
-    for (const NodeId part : *parts) {
+    for (const NodeId part : parts) {
       const auto rule = now.empty() ? std::nullopt : read_.AsRule(now.back());
       const auto loop = rule.has_value() ? LoopOf(part) : std::nullopt;
       const auto joined = loop.has_value() ? JoinedOnce(*rule, *loop) : std::nullopt;
@@ -458,13 +459,11 @@ class Straightener {
         now.pop_back();
         const auto joined_parts = read_.PartsOf(*joined);
         now.insert(now.end(), joined_parts.begin(), joined_parts.end());
-        any = true;
       } else {
         now.push_back(part);
       }
     }
-    *parts = std::move(now);
-    return any;
+    return now;
   }
 
   // Joined(), which may be asked for the same rule again and again.
@@ -482,13 +481,9 @@ class Straightener {
     if (own.size() + more.size() > kMostAlternatives) return std::nullopt;
     Parts all(own.begin(), own.end());
     for (const NodeId& alternative : more) {
-      const auto found = read_.PartsOf(alternative);
-      if (found.empty() || !(IsRule(found.back(), rule) || EndsIn(found.back(), rule))) {
-        return std::nullopt;
-      }
-      Parts parts(found.begin(), found.end());
-      if (!EndIn(&parts, rule)) return std::nullopt;
-      all.push_back(Join(std::span(parts).first(parts.size() - 1), ladder->head));
+      const auto before = Before(read_.PartsOf(alternative), rule);
+      if (!before.has_value()) return std::nullopt;
+      all.push_back(Join(*before, ladder->head));
     }
     const NodeId star = b_.Star(b_.Choice(all));
     return Join(ladder->head, std::span(&star, 1));

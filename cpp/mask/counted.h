@@ -91,7 +91,7 @@ class CountedTokens {
 
   const size_t words_;
   const ByNumber inside_;  // that end in the loop, by the X's until the loop can end
-  // Instead of these where they are many, and all below kNoNumber: of each token.
+  // Instead of these where they are many, and all below 255: of each token.
   const std::vector<uint8_t> numbers_;
   const ByNumber left_;  // that have left it, by the X's before
   const std::vector<Escape> escapes_;
