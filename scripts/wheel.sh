@@ -11,7 +11,7 @@ source "$(dirname "$0")/common.sh"
 # shellcheck disable=SC2086
 need_packages $packages_to_build
 use_venv
-say "building the wheel"
+say "building the wheel (with GCC the library twice: the second time with a profile)"
 build_wheel
 
 say "trying it in an empty environment"
