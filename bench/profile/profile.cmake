@@ -21,7 +21,7 @@ endif()
 
 # An empty header, written after each training. All that is to be compiled with counts includes it,
 # and so is compiled again when they change.
-set(profile_header ${CMAKE_BINARY_DIR}/training.h)
+set(profile_header ${PROJECT_BINARY_DIR}/training.h)
 
 # grammask_profiled(targets...): libraries whose code the training runs.
 function(grammask_profiled)
@@ -45,13 +45,14 @@ if(grammask_pgo STREQUAL "TRAIN" OR NOT grammask_pgo)
 endif()
 
 set(profile_dir ${CMAKE_CURRENT_LIST_DIR})
-set(training_dir ${CMAKE_BINARY_DIR}/training)
+set(training_dir ${PROJECT_BINARY_DIR}/training)
 # Without ccache: an object with counters names the folder that it was compiled in.
 set(arguments -G ${CMAKE_GENERATOR} -DGRAMMASK_PGO=TRAIN -DGRAMMASK_CUDA=OFF -DGRAMMASK_INSTALL=OFF
   -DCMAKE_CXX_COMPILER_LAUNCHER=)
 string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
 foreach(name CMAKE_MAKE_PROGRAM CMAKE_CXX_COMPILER CMAKE_BUILD_TYPE CMAKE_CXX_FLAGS
-             CMAKE_CXX_FLAGS_${build_type} CMAKE_PREFIX_PATH absl_DIR nlohmann_json_DIR GRAMMASK_UNITY)
+             CMAKE_CXX_FLAGS_${build_type} CMAKE_PREFIX_PATH CMAKE_TOOLCHAIN_FILE absl_DIR
+             nlohmann_json_DIR GRAMMASK_UNITY)
   if(DEFINED ${name})
     string(REPLACE ";" "$<SEMICOLON>" value "${${name}}")
     list(APPEND arguments "-D${name}=${value}")
@@ -64,7 +65,7 @@ add_custom_command(OUTPUT ${profile_header}
   COMMAND ${CMAKE_COMMAND} -S ${PROJECT_SOURCE_DIR} -B ${training_dir} ${arguments}
   COMMAND ${CMAKE_COMMAND} --build ${training_dir} --target profile_training
   COMMAND ${training_dir}/profile_training ${PROJECT_SOURCE_DIR}
-  COMMAND ${CMAKE_COMMAND} -DFROM=${training_dir} -DTO=${CMAKE_BINARY_DIR}
+  COMMAND ${CMAKE_COMMAND} -DFROM=${training_dir} -DTO=${PROJECT_BINARY_DIR}
     -P ${profile_dir}/copy_counts.cmake
   COMMAND ${CMAKE_COMMAND} -E touch ${profile_header}
   DEPENDS ${trained} ${PROJECT_SOURCE_DIR}/bench/common.h

@@ -194,7 +194,8 @@ class Trainer {
     Applied();
     Large();
     Grammars();
-    std::printf("%zu grammars, %zu masks, %zu tokens accepted\n", grammars_, masks_, accepted_);
+    std::printf("trained: %zu grammars, %zu masks, %zu tokens, %zu saved grammars\n", grammars_,
+                masks_, tokens_taken_, loaded_);
   }
 
  private:
@@ -367,8 +368,9 @@ class Trainer {
   }
 
   bool Accept(GrammarMatcher* matcher, int32_t token) {
-    ++accepted_;
-    return matcher->AcceptToken(token);
+    if (!matcher->AcceptToken(token)) return false;
+    ++tokens_taken_;
+    return true;
   }
 
   int32_t TokenAt(std::string_view text) const {
@@ -387,7 +389,7 @@ class Trainer {
   std::vector<Json> parts_;
   std::vector<int32_t> row_;
   std::mt19937_64 random_{1};
-  size_t grammars_ = 0, masks_ = 0, accepted_ = 0, loaded_ = 0;
+  size_t grammars_ = 0, masks_ = 0, tokens_taken_ = 0, loaded_ = 0;
 };
 
 }  // namespace
