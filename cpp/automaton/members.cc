@@ -72,7 +72,7 @@ TermId MemberTable::PlainNumbers() {
 
 // Values counted in the spellings that tell them apart. Each but numbers, arrays and objects has
 // finitely many, so a loop will do; plain numbers are counted along the ways through their states.
-bool MemberTable::PlainlyEnough(TermId texts, uint64_t count) {
+bool MemberTable::PlainlyEnough(TermId texts, uint64_t count, bool* guessed) {
   for (const ByteEdge& e : s_.ExpandLocked(texts).bytes) {
     for (int b = e.lo; b <= e.hi; ++b) {
       const bool word = b == '"' || (b >= 'a' && b <= 'z') || (b >= 'A' && b <= 'Z');
@@ -106,7 +106,10 @@ bool MemberTable::PlainlyEnough(TermId texts, uint64_t count) {
     const auto [it, added] = known.try_emplace(e.to.value);
     if (added) {
       // So many states of numbers have many more numbers.
-      if (known.size() > kMaxStates) return true;
+      if (known.size() > kMaxStates) {
+        if (guessed != nullptr) *guessed = true;
+        return true;
+      }
       path.push_back({e.to});
     } else if (!it->second) {
       return true;  // a loop: all states lead to a text
@@ -178,7 +181,9 @@ TermId MemberTable::Begin(MemberSpec spec) {
     for (MemberSpec::Member& m : spec.members) {
       if (m.use != MemberUse::kDistinct) continue;
       m.compound = Compound(m.term);
-      m.endless = m.compound || PlainlyEnough(m.term, kMaxLength);
+      bool guessed = false;
+      m.endless = m.compound || PlainlyEnough(m.term, kMaxLength, &guessed);
+      m.lasting = m.endless && !guessed;
     }
     spec.by_proc.resize(spec.members.size());
     std::iota(spec.by_proc.begin(), spec.by_proc.end(), 0u);
@@ -303,7 +308,7 @@ std::optional<uint32_t> MemberTable::After(const MemberState& state,
 TermId MemberTable::Others(TermId texts, std::span<const uint32_t> values) {
   absl::InlinedVector<TermId, 8> spellings;
   for (uint32_t v : values) {
-    if (values_[v].compound == nullptr) spellings.push_back(values_[v].spellings);
+    if (values_[v].compound == nullptr) spellings.push_back(SpellingsOf(v));
   }
   if (spellings.empty()) return texts;
   const TermId parts[] = {texts, s_.Not(s_.Choice(spellings))};
@@ -336,15 +341,24 @@ void MemberTable::Read(const Term& term, const Readings& out) {
   }
   absl::InlinedVector<TermId, 2> next;
   if (MayEnd(state)) next.push_back(specs_[spec_id].end);
-  // A separator only where some member can follow.
-  const TermId due = TermOf(id, MemberPhase::kDue);
-  if (!s_.ExpandLocked(due).calls.empty()) {
-    next.push_back(s_.Sequence(specs_[spec_id].separator, due));
+  if (MoreFollow(id)) {
+    next.push_back(s_.Sequence(specs_[spec_id].separator, TermOf(id, MemberPhase::kDue)));
   }
   const Expansion& e = s_.ExpandLocked(s_.Choice(next));
   out.bytes->insert(out.bytes->end(), e.bytes.begin(), e.bytes.end());
   out.calls->insert(out.calls->end(), e.calls.begin(), e.calls.end());
   out.tokens->insert(out.tokens->end(), e.tokens.begin(), e.tokens.end());
+}
+
+bool MemberTable::MoreFollow(uint32_t id) {
+  const MemberState state = states_[id];
+  // Mostly told without what is left of the members' texts: along a number each digit may be the
+  // last, so that a walk of the vocabulary comes by thousands of values.
+  for (size_t i = 0; i < specs_[state.spec].members.size(); ++i) {
+    const MemberSpec::Member member = specs_[state.spec].members[i];
+    if (member.lasting && After(state, member)) return true;
+  }
+  return !s_.ExpandLocked(TermOf(id, MemberPhase::kDue)).calls.empty();
 }
 
 uint64_t MemberTable::MinLength(int64_t id, MemberPhase phase) const {
@@ -379,36 +393,49 @@ uint64_t MemberTable::MinLength(int64_t id, MemberPhase phase) const {
 uint32_t MemberTable::ValueOf(std::string_view given) {
   std::string text(given);
   std::string canonical = "=" + text;
-  TermId spellings = TermStore::Nothing();
-  StatusOr<JsonDocument> document = JsonDocument::Parse(text, s_.limits());
-  // A key that is repeated has no value of its own that readers agree on: such a text equals none.
-  const bool compound =
-      document.ok() &&
-      (document->IsArray(document->root()) || document->IsObject(document->root())) &&
-      !RepeatsKey(text, *document);
-  if (compound) {
-    canonical = CanonicalJson(*document);
-  } else if (document.ok() && document->IsString(document->root())) {
-    canonical = "\"" + std::string(document->text(document->root()));
-  } else if (document.ok() && document->IsNumber(document->root())) {
-    if (StatusOr<Decimal> number = Decimal::Parse(document->text(document->root())); number.ok()) {
-      canonical = "#" + number->ToString();
+  bool compound = false;
+  auto take_number = [&](std::string_view number) {
+    const StatusOr<Decimal> value = Decimal::Parse(number);
+    if (value.ok()) canonical = "#" + value->ToString();
+    return value.ok();
+  };
+  const bool begins_number =
+      !text.empty() && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'));
+  if (!begins_number || !take_number(text)) {
+    const StatusOr<JsonDocument> document = JsonDocument::Parse(text, s_.limits());
+    const JsonId root = document.ok() ? document->root() : JsonId();
+    if (document.ok() && document->IsString(root)) {
+      canonical = "\"" + std::string(document->text(root));
+    } else if (document.ok() && document->IsNumber(root)) {
+      take_number(document->text(root));  // whitespace is around it
+    } else if (document.ok() && (document->IsArray(root) || document->IsObject(root))) {
+      // A key that is repeated has no value of its own that readers agree on: such a text equals
+      // none.
+      compound = !RepeatsKey(text, *document);
+      if (compound) canonical = CanonicalJson(*document);
     }
   }
   auto [it, added] = value_ids_.try_emplace(canonical, static_cast<uint32_t>(values_.size()));
   if (!added) return it->second;
   value_bytes_ += 256 + 4 * text.size();
+  Value value{.canonical = std::move(canonical), .text = std::move(text)};
   if (compound) {
-    auto kept = std::make_unique<const std::string>(text);
+    auto kept = std::make_unique<const std::string>(value.text);
     JsonDocument parsed = JsonDocument::Parse(*kept, s_.limits()).value();
-    values_.push_back(
-        {spellings, std::make_unique<const CapturedValue>(std::move(kept), std::move(parsed))});
-    return it->second;
+    value.compound = std::make_unique<const CapturedValue>(std::move(kept), std::move(parsed));
   }
+  values_.push_back(std::move(value));
+  return it->second;
+}
+
+// Made on need: of most values that a walk of the vocabulary comes by nothing follows.
+TermId MemberTable::SpellingsOf(uint32_t value) {
+  if (values_[value].spellings) return *values_[value].spellings;
+  const std::string_view canonical = values_[value].canonical, text = values_[value].text;
+  TermId spellings = TermStore::Nothing();
   if (canonical[0] == '"') {
     const TermId quote = s_.Literal("\"", false);
-    spellings = s_.Sequence(
-        quote, s_.Sequence(s_.Literal(std::string_view(canonical).substr(1), true), quote));
+    spellings = s_.Sequence(quote, s_.Sequence(s_.Literal(canonical.substr(1), true), quote));
   } else if (canonical[0] == '#') {
     GrammarBuilder builder;
     const RuleId rule = builder.AddRule("root");
@@ -419,8 +446,8 @@ uint32_t MemberTable::ValueOf(std::string_view given) {
   } else {
     spellings = s_.Literal(text, false);
   }
-  values_.push_back({spellings, nullptr});
-  return it->second;
+  values_[value].spellings = spellings;
+  return spellings;
 }
 
 TermId MemberTable::Received(TermId to, std::string_view text) {

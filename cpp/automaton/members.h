@@ -6,6 +6,8 @@
 #include <absl/container/inlined_vector.h>
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +32,7 @@ struct MemberSpec {
     uint64_t length;        // of its shortest text
     bool compound = false;  // distinct, and an array or object
     bool endless = false;   // distinct, and plainly with infinitely many values
+    bool lasting = false;   // distinct, and has other values whatever is written
   };
   std::vector<Member> members;
   TermId separator, end;
@@ -107,14 +110,17 @@ class MemberTable {
   using Key = absl::InlinedVector<uint64_t, 8>;
   // A value that a distinct member must not have again.
   struct Value {
-    TermId spellings;                               // all its texts, of a scalar
-    std::unique_ptr<const CapturedValue> compound;  // an array or object
+    std::string canonical, text;                         // and one of its texts
+    std::optional<TermId> spellings = std::nullopt;      // all texts of a scalar, once asked for
+    std::unique_ptr<const CapturedValue> compound = {};  // an array or object
   };
 
   void Prepare(MemberSpec* spec) const;
   void CountRequired(MemberState* state) const;
   bool Compound(TermId texts);
-  bool PlainlyEnough(TermId texts, uint64_t count);
+  // Whether there are plainly `count` values. `guessed`: that there are more than tried is no
+  // proof.
+  bool PlainlyEnough(TermId texts, uint64_t count, bool* guessed = nullptr);
   TermId PlainNumbers();
   uint32_t StateOf(const MemberState& state);
   // Whether a list can be completed from here.
@@ -125,6 +131,9 @@ class MemberTable {
   // The texts of a distinct member that are none of the values written.
   TermId Others(TermId texts, std::span<const uint32_t> values);
   uint32_t ValueOf(std::string_view text);
+  TermId SpellingsOf(uint32_t value);
+  // Whether a member can come after those written.
+  bool MoreFollow(uint32_t state);
   TermId TermOf(uint32_t state, MemberPhase phase);
 
   TermStore& s_;

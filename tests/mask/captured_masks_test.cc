@@ -87,5 +87,27 @@ TEST(CapturedMasks, InsideOneAnother) {
   });
 }
 
+// Numbers with whitespace before them, of which each digit may be the last: so many values that a
+// mask must not spell them all out. Some tokens go on past one, or say one in another way.
+TEST(CapturedMasks, ManyNumbersBehindWhitespace) {
+  std::vector<std::string> tokens = {",", " 10, 1", " 10, 10", " 1e1", " 1e1,10", " 100.0, 1", "]"};
+  for (int b = 0; b < 256; ++b) tokens.push_back(std::string(1, static_cast<char>(b)));
+  for (int n = 10; n < 1500; ++n) tokens.push_back(" " + std::to_string(n));
+  SortUnique(&tokens);
+  for (const char* items : {R"({"type": "integer"})", R"({"type": "number"})", "true"}) {
+    MaskWorld w(MakeVocab(tokens));
+    const auto grammar = GrammarFromJsonSchema(
+        R"({"type": "array", "uniqueItems": true, "items": )" + std::string(items) + "}");
+    ASSERT_TRUE(grammar.ok()) << grammar.status().message();
+    const SetId start = w.Start(*grammar);
+    const SetId first = w.sets().Run(start, "["), third = w.sets().Run(start, "[ 10, 100,");
+    w.Filled(first);
+    w.Filled(third);
+    EXPECT_LT(w.terms().size(), 8'000) << items;  // 13,600 where each is spelled out
+    w.Check(first, items);
+    w.Check(third, items);
+  }
+}
+
 }  // namespace
 }  // namespace grammask::internal
