@@ -300,9 +300,8 @@ class Trainer {
     for (const std::string& text : texts) {
       GrammarMatcher matcher = OrDie(GrammarMatcher::Create(*grammar));
       for (size_t at = 0; at < text.size();) {
-        Fill(&matcher);
         const int32_t token = TokenAt(std::string_view(text).substr(at));
-        if (!Accept(&matcher, token)) break;
+        if (!Fill(&matcher) || !Accept(&matcher, token)) break;
         at += tokens_[static_cast<size_t>(token)].size();
       }
     }
@@ -315,7 +314,7 @@ class Trainer {
     constexpr int kMost = 60, kTries = 4;
     GrammarMatcher matcher = OrDie(GrammarMatcher::Create(grammar));
     for (int i = 0; i < kMost && !matcher.IsTerminated(); ++i) {
-      Fill(&matcher);
+      if (!Fill(&matcher)) return;
       int32_t token = -1;
       for (int tries = 0; tries < kTries; ++tries) {
         const int32_t drawn = Allowed(random_() % tokens_.size());
@@ -332,8 +331,7 @@ class Trainer {
     for (int i = 0; i < 8 && !matcher.IsTerminated(); ++i) {
       const StatusOr<std::string> forced = matcher.FindJumpForwardString();
       if (forced.ok() && !forced->empty()) matcher.AcceptString(*forced);
-      if (matcher.IsTerminated()) break;
-      Fill(&matcher);
+      if (matcher.IsTerminated() || !Fill(&matcher)) break;
       const int32_t token = Allowed(random_() % tokens_.size());
       if (token < 0 || !Accept(&matcher, token)) break;
       matcher.ShortestCompletionBytes();
@@ -361,10 +359,11 @@ class Trainer {
     return -1;
   }
 
-  void Fill(GrammarMatcher* matcher) {
+  // False where the mask is over a limit.
+  bool Fill(GrammarMatcher* matcher) {
     ++masks_;
     row_.resize(static_cast<size_t>(matcher->mask_words()));
-    OrDie(matcher->FillNextTokenBitmask(row_.data()));
+    return matcher->FillNextTokenBitmask(row_.data()).ok();
   }
 
   bool Accept(GrammarMatcher* matcher, int32_t token) {
