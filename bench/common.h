@@ -8,8 +8,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -84,6 +86,22 @@ inline TokenizerInfo MadeUpTokenizer(size_t size = 128'000) {
   TokenizerOptions options;
   options.stop_token_ids = {{static_cast<int32_t>(size) - 1}};
   return OrDie(TokenizerInfo::Create(MadeUpTokens(size), options));
+}
+
+// The greedy cut of a text into tokens: the longest of at most 16 bytes at each place. Each single
+// byte of the text must be a token.
+inline std::vector<int32_t> CutIntoTokens(const TokenizerInfo& tokenizer, std::string_view text) {
+  std::vector<int32_t> tokens;
+  for (size_t at = 0; at < text.size();) {
+    for (size_t length = std::min<size_t>(16, text.size() - at); length > 0; --length) {
+      const std::optional<int32_t> token = tokenizer.FindToken(text.substr(at, length));
+      if (!token.has_value()) continue;
+      tokens.push_back(*token);
+      at += length;
+      break;
+    }
+  }
+  return tokens;
 }
 
 }  // namespace grammask::bench

@@ -54,24 +54,9 @@ void SchemaToFirstMask(benchmark::State& state, const std::string& schema) {
 BENCHMARK_CAPTURE(SchemaToFirstMask, small, std::string(kSmallSchema));
 BENCHMARK_CAPTURE(SchemaToFirstMask, order, OrderSchema());
 
-// The greedy cut of a document into tokens: the longest token at each place.
-std::vector<int32_t> CutIntoTokens(const std::string& text) {
-  std::vector<int32_t> tokens;
-  for (size_t at = 0; at < text.size();) {
-    for (size_t length = std::min<size_t>(16, text.size() - at); length > 0; --length) {
-      const std::optional<int32_t> token = Tokenizer().FindToken(text.substr(at, length));
-      if (!token.has_value()) continue;
-      tokens.push_back(*token);
-      at += length;
-      break;
-    }
-  }
-  return tokens;
-}
-
 // Time for one document; items are tokens, each one mask and one accept.
 void WalkDocument(benchmark::State& state, bool warm) {
-  const std::vector<int32_t> tokens = CutIntoTokens(kSmallDocument);
+  const std::vector<int32_t> tokens = CutIntoTokens(Tokenizer(), kSmallDocument);
   std::optional<GrammarCompiler> compiler = MakeCompiler(/*cache=*/false);
   std::optional<CompiledGrammar> grammar = OrDie(compiler->CompileJsonSchema(kSmallSchema));
   std::vector<int32_t> mask(static_cast<size_t>(GetBitmaskSize(Tokenizer().vocab_size())));
@@ -99,7 +84,9 @@ BENCHMARK_CAPTURE(WalkDocument, cold, false);
 // One step of a warm output at a time, by what it is.
 class WarmOutput {
  public:
-  WarmOutput() : compiler_(MakeCompiler(/*cache=*/true)), tokens_(CutIntoTokens(kSmallDocument)) {
+  WarmOutput()
+      : compiler_(MakeCompiler(/*cache=*/true)),
+        tokens_(CutIntoTokens(Tokenizer(), kSmallDocument)) {
     mask_.resize(static_cast<size_t>(GetBitmaskSize(Tokenizer().vocab_size())));
     grammar_ = OrDie(compiler_.CompileJsonSchema(kSmallSchema));
     matcher_ = OrDie(GrammarMatcher::Create(*grammar_));

@@ -23,20 +23,16 @@ endif()
 # and so is compiled again when they change.
 set(profile_header ${PROJECT_BINARY_DIR}/training.h)
 
-# grammask_profiled(targets...): libraries whose code the training runs.
-function(grammask_profiled)
+# grammask_profiled(target): a library whose code the training runs.
+function(grammask_profiled target)
   if(grammask_pgo STREQUAL "TRAIN")
-    foreach(target ${ARGN})
-      target_compile_options(${target} PRIVATE -fprofile-generate)
-    endforeach()
+    target_compile_options(${target} PRIVATE -fprofile-generate)
   elseif(grammask_pgo)
-    foreach(target ${ARGN})
-      # -fprofile-partial-training: what the training did not come to is compiled as without a
-      # profile, and not for size.
-      target_compile_options(${target} PRIVATE -fprofile-use -fprofile-partial-training
-        -Wno-missing-profile -include ${profile_header})
-      add_dependencies(${target} grammask_profile)
-    endforeach()
+    # -fprofile-partial-training: what the training did not come to is compiled as without a
+    # profile, and not for size.
+    target_compile_options(${target} PRIVATE -fprofile-use -fprofile-partial-training
+      -Wno-missing-profile -include ${profile_header})
+    add_dependencies(${target} grammask_profile)
   endif()
 endfunction()
 

@@ -18,7 +18,6 @@
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -175,16 +174,12 @@ class DrawnSchemas {
 class Trainer {
  public:
   explicit Trainer(std::filesystem::path root) : root_(std::move(root)), tokens_(Tokens()) {
-    for (size_t i = 0; i + 1 < tokens_.size(); ++i) {
-      ids_.emplace(tokens_[i], static_cast<int32_t>(i));
-      longest_ = std::max(longest_, tokens_[i].size());
-    }
-    TokenizerOptions tokenizer;
-    tokenizer.stop_token_ids = {static_cast<int32_t>(tokens_.size()) - 1};
+    TokenizerOptions stops;
+    stops.stop_token_ids = {static_cast<int32_t>(tokens_.size()) - 1};
+    tokenizer_.push_back(OrDie(TokenizerInfo::Create(tokens_, stops)));
     CompilerOptions options;
     options.cache_enabled = false;
-    compiler_.push_back(
-        OrDie(GrammarCompiler::Create(OrDie(TokenizerInfo::Create(tokens_, tokenizer)), options)));
+    compiler_.push_back(OrDie(GrammarCompiler::Create(tokenizer_[0], options)));
   }
 
   void Run() {
@@ -299,10 +294,8 @@ class Trainer {
     ++grammars_;
     for (const std::string& text : texts) {
       GrammarMatcher matcher = OrDie(GrammarMatcher::Create(*grammar));
-      for (size_t at = 0; at < text.size();) {
-        const int32_t token = TokenAt(std::string_view(text).substr(at));
+      for (const int32_t token : CutIntoTokens(tokenizer_[0], text)) {
         if (!Fill(&matcher) || !Accept(&matcher, token)) break;
-        at += tokens_[static_cast<size_t>(token)].size();
       }
     }
     Draw(*grammar);
@@ -372,19 +365,10 @@ class Trainer {
     return true;
   }
 
-  int32_t TokenAt(std::string_view text) const {
-    for (size_t size = std::min(longest_, text.size()); size > 1; --size) {
-      const auto found = ids_.find(text.substr(0, size));
-      if (found != ids_.end()) return found->second;
-    }
-    return static_cast<uint8_t>(text[0]);
-  }
-
   const std::filesystem::path root_;
   const std::vector<std::string> tokens_;
-  std::unordered_map<std::string_view, int32_t> ids_;  // views into tokens_
-  size_t longest_ = 0;
-  std::vector<GrammarCompiler> compiler_;  // one: it has no empty state
+  std::vector<TokenizerInfo> tokenizer_;  // one, as of compilers: they have no empty state
+  std::vector<GrammarCompiler> compiler_;
   std::vector<Json> parts_;
   std::vector<int32_t> row_;
   std::mt19937_64 random_{1};

@@ -351,11 +351,10 @@ void MemberTable::Read(const Term& term, const Readings& out) {
 }
 
 bool MemberTable::MoreFollow(uint32_t id) {
-  const MemberState state = states_[id];
+  const MemberState& state = states_[id];
   // Mostly told without what is left of the members' texts: along a number each digit may be the
   // last, so that a walk of the vocabulary comes by thousands of values.
-  for (size_t i = 0; i < specs_[state.spec].members.size(); ++i) {
-    const MemberSpec::Member member = specs_[state.spec].members[i];
+  for (const MemberSpec::Member& member : specs_[state.spec].members) {
     if (member.lasting && After(state, member)) return true;
   }
   return !s_.ExpandLocked(TermOf(id, MemberPhase::kDue)).calls.empty();
@@ -418,11 +417,14 @@ uint32_t MemberTable::ValueOf(std::string_view given) {
   auto [it, added] = value_ids_.try_emplace(canonical, static_cast<uint32_t>(values_.size()));
   if (!added) return it->second;
   value_bytes_ += 256 + 4 * text.size();
-  Value value{.canonical = std::move(canonical), .text = std::move(text)};
+  Value value;
   if (compound) {
-    auto kept = std::make_unique<const std::string>(value.text);
+    auto kept = std::make_unique<const std::string>(std::move(text));
     JsonDocument parsed = JsonDocument::Parse(*kept, s_.limits()).value();
     value.compound = std::make_unique<const CapturedValue>(std::move(kept), std::move(parsed));
+  } else {
+    value.canonical = std::move(canonical);
+    value.text = std::move(text);
   }
   values_.push_back(std::move(value));
   return it->second;

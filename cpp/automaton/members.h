@@ -110,9 +110,9 @@ class MemberTable {
   using Key = absl::InlinedVector<uint64_t, 8>;
   // A value that a distinct member must not have again.
   struct Value {
-    std::string canonical, text;                         // and one of its texts
-    std::optional<TermId> spellings = std::nullopt;      // all texts of a scalar, once asked for
-    std::unique_ptr<const CapturedValue> compound = {};  // an array or object
+    std::string canonical, text;                    // of a scalar, and one of its texts
+    std::optional<TermId> spellings;                // all its texts, once they were asked for
+    std::unique_ptr<const CapturedValue> compound;  // an array or object
   };
 
   void Prepare(MemberSpec* spec) const;
