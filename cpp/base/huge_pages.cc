@@ -37,8 +37,9 @@ PageReserve& ThePageReserve() {
   return *reserve;
 }
 
-// `bytes` of new memory at a multiple of a large page's size; null where there is no memory.
-char* MapPages(size_t bytes) {
+// `bytes` of new memory at a multiple of a large page's size, on `large` pages if the system grants
+// them; null where there is no memory.
+char* MapPages(size_t bytes, bool large) {
   void* const mapped = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;
@@ -47,8 +48,7 @@ char* MapPages(size_t bytes) {
   if (before > 0) (void)munmap(begin, before);
   begin += before;
   (void)munmap(begin + bytes, kHugePage - before);
-  // If the system has none, these are pages as all others.
-  (void)madvise(begin, bytes, MADV_HUGEPAGE);
+  (void)madvise(begin, bytes, large ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   return begin;
 }
 
@@ -93,7 +93,9 @@ void* AllocatePages(size_t size, bool from_reserve) {
   if (from_reserve) {
     if (char* const memory = TakePages(PagesOf(size))) return memory;
   }
-  char* const memory = MapPages(PagesOf(size) * kHugePage);
+  // Beyond the reserve small pages, each of which costs a microsecond when it is first needed: the
+  // table may be made in the midst of a mask.
+  char* const memory = MapPages(PagesOf(size) * kHugePage, !from_reserve);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
@@ -114,7 +116,7 @@ void ReserveTables(size_t bytes) {
   if (!lock.owns_lock() || reserve.ready >= pages) return;
   char* begin = reserve.begin.load(std::memory_order_relaxed);
   if (begin == nullptr) {
-    begin = MapPages(kMostReserved);
+    begin = MapPages(kMostReserved, true);
     if (begin == nullptr) return;
     reserve.begin.store(begin, std::memory_order_relaxed);
   }
@@ -125,7 +127,7 @@ void ReserveTables(size_t bytes) {
 }
 
 void* TouchedPages(size_t pages) {
-  char* const begin = MapPages(pages * kHugePage);
+  char* const begin = MapPages(pages * kHugePage, true);
   for (size_t i = 0; begin != nullptr && i < pages; ++i) Touch(begin + i * kHugePage);
   return begin;
 }
