@@ -257,34 +257,86 @@ std::vector<Slice::Exit> Slice::Exits() const {
   return exits;
 }
 
-// Fills others_ and longest_. Between the exits all tokens are of whole X's, of as many as they
-// have characters; at and below an exit the trie is walked with X's automaton. The trie of the
-// others is laid down beside: a subtree that is refused is copied whole, a node above it, or with a
-// token that ends inside an X, when it is first needed. False where others_ would have more than
-// `most_others` nodes.
-bool Slice::Walk(size_t most_others) {
-  struct Level {
-    uint32_t state, count;
+// Whether nothing goes on so behind whole X's.
+bool Slice::IsRefused(const Exit& exit) const {
+  return table_[vocab_.nodes()[exit.node].byte] == kRefused;
+}
+
+// Calls f(exit, the text above its node).
+template <class F>
+void Slice::ForEachExit(const std::vector<Exit>& exits, F&& f) const {
+  const auto nodes = vocab_.nodes();
+  auto first_token = [&](size_t e) -> const TokenId& {
+    return vocab_.trie_tokens()[nodes[exits[e].node].tokens];
   };
+  ForEachText(vocab_, exits.size(), first_token, [&](size_t e, std::string_view token) {
+    f(exits[e], token.substr(0, nodes[exits[e].node].depth - size_t{1}));
+  });
+}
+
+// At and below an exit behind `text` the trie is walked with X's automaton. These are called:
+//   refused(node)            no X goes on so; whether to go on
+//   below(node, count)       as many X's end here, and each byte of what is below is one more
+//   inside(node, ends, count)
+// Between the exits all tokens are of whole X's, of as many as they have characters.
+template <class Refused, class Below, class Inside>
+bool Slice::WalkExit(const Exit& exit, std::string_view text, std::vector<Level>* path,
+                     Refused&& refused, Below&& below, Inside&& inside) const {
   const TrieNode* const nodes = vocab_.nodes().data();
-  const auto tokens = vocab_.trie_tokens();
   const TrieAlphabets& alphabets = vocab_.alphabets();
   const uint16_t* const targets = table_.data();
   const Alphabet single = single_;
+  Level* const levels = path->data();
+  Level before = {0, 0};
+  if (!IsRefused(exit) || !alphabets.is_whole(exit.node)) {
+    for (const char c : text) {
+      before.state = targets[before.state * 256 + static_cast<uint8_t>(c)];
+      GM_DCHECK(before.state != kRefused);
+      if (before.state == 0) ++before.count;
+    }
+  }
+  levels[text.size()] = before;
+  for (uint32_t i = exit.node; i < exit.end;) {
+    const TrieNode& node = nodes[i];
+    const Level& from = levels[node.depth - 1u];
+    const uint32_t state = targets[from.state * 256 + node.byte];
+    if (state == kRefused) {
+      if (!refused(i)) return false;
+      i = node.end;
+      continue;
+    }
+    const uint32_t count = from.count + (state == 0);
+    if (state == 0 && IsAsciiWithin(alphabets.below(i), single)) {
+      below(i, count);
+      i = node.end;
+      continue;
+    }
+    levels[node.depth] = {state, count};
+    inside(i, state == 0, count);
+    ++i;
+  }
+  return true;
+}
+
+// Fills others_ and longest_. The trie of the others is laid down beside: a subtree that is refused
+// is copied whole, a node above it, or with a token that ends inside an X, when it is first needed.
+// False where others_ would have more than `most_others` nodes.
+bool Slice::Walk(size_t most_others) {
+  const TrieNode* const nodes = vocab_.nodes().data();
+  const auto tokens = vocab_.trie_tokens();
+  const TrieAlphabets& alphabets = vocab_.alphabets();
   const std::vector<Exit> exits = Exits();
-  auto is_refused = [&](const Exit& exit) { return targets[nodes[exit.node].byte] == kRefused; };
   size_t refused = 0, most_nodes = 0, most_tokens = 0;
   for (const Exit& exit : exits) {
     most_nodes += exit.end - exit.node;
     most_tokens += nodes[exit.end].tokens - nodes[exit.node].tokens;
-    if (is_refused(exit)) refused += exit.end - exit.node;
+    if (IsRefused(exit)) refused += exit.end - exit.node;
   }
   if (refused > most_others) return false;
 
   // A node above an exit is mostly above others as well.
   PartOfTrie others(vocab_, most_nodes + exits.size(), most_tokens, &others_);
   std::vector<Level> path(static_cast<size_t>(vocab_.max_token_bytes()) + 1, {0, 0});
-  Level* const levels = path.data();
   uint32_t longest = 0;
   auto take_plain = [&](uint32_t from, uint32_t to) {
     for (uint32_t t = from; t < to;) {
@@ -295,119 +347,37 @@ bool Slice::Walk(size_t most_others) {
       }
     }
   };
-  auto first_token = [&](size_t e) -> const TokenId& {
-    return tokens[nodes[exits[e].node].tokens];
+  auto on_refused = [&](uint32_t i) {
+    if (others.made() + (nodes[i].end - i) > most_others) return false;
+    others.CopySubtree(i);
+    return true;
+  };
+  auto on_below = [&](uint32_t i, uint32_t count) {
+    longest = std::max(longest, count + alphabets.deepest(i) - nodes[i].depth);
+  };
+  auto on_inside = [&](uint32_t i, bool ends, uint32_t count) {
+    others.Enter(i);
+    if (nodes[i].tokens == nodes[i + 1].tokens) return;
+    if (ends) {
+      longest = std::max(longest, count);
+    } else {
+      others.CopyTokens();
+    }
   };
   bool within = true;
   uint32_t plain = 0;  // the first token behind the last exit
-  ForEachText(vocab_, exits.size(), first_token, [&](size_t e, std::string_view token) {
+  ForEachExit(exits, [&](const Exit& exit, std::string_view text) {
     if (!within) return;
-    const Exit exit = exits[e];
     take_plain(plain, nodes[exit.node].tokens);
     plain = nodes[exit.end].tokens;
-    const size_t above = nodes[exit.node].depth - size_t{1};
-    const std::string_view text = token.substr(0, above);
     others.GoTo(text);
-    Level before = {0, 0};
-    if (!is_refused(exit) || !alphabets.is_whole(exit.node)) {
-      for (const char c : text) {
-        before.state = targets[before.state * 256 + static_cast<uint8_t>(c)];
-        GM_DCHECK(before.state != kRefused);
-        if (before.state == 0) ++before.count;
-      }
-    }
-    levels[above] = before;
-    for (uint32_t i = exit.node; i < exit.end;) {
-      const TrieNode& node = nodes[i];
-      const Level& from = levels[node.depth - 1u];
-      const uint32_t state = targets[from.state * 256 + node.byte];
-      if (state == kRefused) {
-        within &= others.made() + (node.end - i) <= most_others;
-        if (!within) return;
-        others.CopySubtree(i);
-        i = node.end;
-        continue;
-      }
-      const uint32_t count = from.count + (state == 0);
-      if (state == 0 && IsAsciiWithin(alphabets.below(i), single)) {
-        // Each byte more is an X more.
-        longest = std::max(longest, count + alphabets.deepest(i) - node.depth);
-        i = node.end;
-        continue;
-      }
-      levels[node.depth] = {state, count};
-      others.Enter(i);
-      if (node.tokens < nodes[i + 1].tokens) {
-        if (state == 0) {
-          longest = std::max(longest, count);
-        } else {
-          others.CopyTokens();
-        }
-      }
-      ++i;
-    }
+    within = WalkExit(exit, text, &path, on_refused, on_below, on_inside);
   });
   if (!within) return false;
   take_plain(plain, static_cast<uint32_t>(tokens.size()));
   longest_ = static_cast<int>(longest);
   others.Finish();
   return true;
-}
-
-// Fills counts_ and long_. The automaton is not needed any more then.
-void Slice::Count() {
-  struct Level {
-    uint32_t state, count;
-  };
-  std::vector<Level> path(static_cast<size_t>(vocab_.max_token_bytes()) + 1, {0, 0});
-  Level* const levels = path.data();
-  const TrieNode* const nodes = vocab_.nodes().data();
-  const TrieAlphabets& alphabets = vocab_.alphabets();
-  const uint16_t* const lengths = alphabets.lengths().data();
-  const uint16_t* const targets = table_.data();
-  const Alphabet single = single_;
-  counts_.resize(vocab_.trie_tokens().size());
-  uint16_t* const counts = counts_.data();
-  for (uint32_t i = 1; i < vocab_.node_count();) {
-    const TrieNode& node = nodes[i];
-    const Level& from = levels[node.depth - 1u];
-    const uint32_t state = targets[from.state * 256 + node.byte];
-    if (state == kRefused) {
-      i = node.end;
-      continue;
-    }
-    const uint32_t count = from.count + (state == 0);
-    if (state == 0 && IsAsciiWithin(alphabets.below(i), single)) {
-      const uint32_t before = node.depth - count, end = nodes[node.end].tokens;
-      for (uint32_t t = node.tokens; t < end; ++t) {
-        counts[t] = static_cast<uint16_t>(lengths[t] - before);
-      }
-      i = node.end;
-      continue;
-    }
-    levels[node.depth] = {state, count};
-    if (state == 0) {
-      const uint32_t end = nodes[i + 1].tokens;
-      for (uint32_t t = node.tokens; t < end; ++t) counts[t] = static_cast<uint16_t>(count);
-    }
-    ++i;
-  }
-  for (size_t i = 0; i < counts_.size(); ++i) {
-    if (counts_[i] > kLong) long_.push_back(static_cast<uint32_t>(i));
-  }
-  table_.clear();
-  table_.shrink_to_fit();
-}
-
-Slice::~Slice() {
-  for (auto& bitmap : bitmaps_) delete[] bitmap.load();
-}
-
-const uint32_t* Slice::UpTo(uint64_t most) {
-  const size_t n = static_cast<size_t>(std::min<uint64_t>(most, static_cast<uint64_t>(longest_)));
-  if (const uint32_t* known = bitmaps_[n].load(std::memory_order_acquire)) return known;
-  std::lock_guard lock(mutex_);
-  return Make(n);
 }
 
 // Calls f(place) for the tokens of `from` to `to` X, `from` > 0, by places in the order of the
@@ -427,6 +397,55 @@ void Slice::ForEachOf(uint64_t from, uint64_t to, F&& f) const {
       if (!f(first + static_cast<size_t>(std::countr_zero(left)))) return;
     }
   }
+}
+
+// Fills counts_ and long_. The automaton is not needed any more then.
+void Slice::Count() {
+  const TrieNode* const nodes = vocab_.nodes().data();
+  const TrieAlphabets& alphabets = vocab_.alphabets();
+  const uint16_t* const lengths = alphabets.lengths().data();
+  const std::span<const uint16_t> characters = alphabets.characters();
+  counts_.resize(vocab_.trie_tokens().size());
+  uint16_t* const counts = counts_.data();
+  std::vector<Level> path(static_cast<size_t>(vocab_.max_token_bytes()) + 1, {0, 0});
+  auto take_plain = [&](uint32_t from, uint32_t to) {
+    std::ranges::copy(characters.subspan(from, to - from), counts + from);
+  };
+  auto on_refused = [](uint32_t) { return true; };
+  auto on_below = [&](uint32_t i, uint32_t count) {
+    const uint32_t before = nodes[i].depth - count, end = nodes[nodes[i].end].tokens;
+    for (uint32_t t = nodes[i].tokens; t < end; ++t) {
+      counts[t] = static_cast<uint16_t>(lengths[t] - before);
+    }
+  };
+  auto on_inside = [&](uint32_t i, bool ends, uint32_t count) {
+    if (!ends) return;
+    std::fill(counts + nodes[i].tokens, counts + nodes[i + 1].tokens, static_cast<uint16_t>(count));
+  };
+  uint32_t plain = 0;  // the first token behind the last exit
+  ForEachExit(Exits(), [&](const Exit& exit, std::string_view text) {
+    take_plain(plain, nodes[exit.node].tokens);
+    plain = nodes[exit.end].tokens;
+    WalkExit(exit, text, &path, on_refused, on_below, on_inside);
+  });
+  take_plain(plain, static_cast<uint32_t>(counts_.size()));
+  ForEachOf(kLong + 1, UINT64_MAX, [&](size_t i) {
+    long_.push_back(static_cast<uint32_t>(i));
+    return true;
+  });
+  table_.clear();
+  table_.shrink_to_fit();
+}
+
+Slice::~Slice() {
+  for (auto& bitmap : bitmaps_) delete[] bitmap.load();
+}
+
+const uint32_t* Slice::UpTo(uint64_t most) {
+  const size_t n = static_cast<size_t>(std::min<uint64_t>(most, static_cast<uint64_t>(longest_)));
+  if (const uint32_t* known = bitmaps_[n].load(std::memory_order_acquire)) return known;
+  std::lock_guard lock(mutex_);
+  return Make(n);
 }
 
 // That of all is what others() lacks. From it what has more X's is taken out, which few tokens are;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "automaton/term_store.h"
@@ -61,7 +62,16 @@ class Slice {
   struct Exit {
     uint32_t node, end;
   };
+  struct Level {
+    uint32_t state, count;  // of X's automaton, and of X's that have ended
+  };
   std::vector<Exit> Exits() const;
+  bool IsRefused(const Exit& exit) const;
+  template <class F>
+  void ForEachExit(const std::vector<Exit>& exits, F&& f) const;
+  template <class Refused, class Below, class Inside>
+  bool WalkExit(const Exit& exit, std::string_view text, std::vector<Level>* path,
+                Refused&& refused, Below&& below, Inside&& inside) const;
   bool Walk(size_t most_others);
   void Count();
   const uint32_t* Make(size_t n);
