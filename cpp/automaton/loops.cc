@@ -13,6 +13,7 @@
 
 #include <algorithm>
 
+#include "automaton/json_places.h"
 #include "automaton/lengths.h"
 #include "automaton/term_store.h"
 #include "automaton/words.h"
@@ -122,8 +123,8 @@ std::optional<TermStore::Loosened> TermStore::Loosen(TermId id) {
   return Loosened{WithRepeat(id, *counted, counted->a), counted->b, false};
 }
 
-// Leaves out bounds of `least` bytes and more. `rest`: in what follows the beginning of a sequence,
-// too. `levels`: of terms inside of terms that are looked at.
+// Leaves out bounds of `least` bytes, or characters, and more. `rest`: in what follows the
+// beginning of a sequence, too. `levels`: of terms inside of terms that are looked at.
 TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int levels,
                                 BoundsLeftOut* out) {
   const Term& t = terms_[id.value];
@@ -133,9 +134,13 @@ TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int levels,
       if (!t.regular) return id;
       const TermId body = WithoutBounds(t.children()[0], least, true, levels - 1, out);
       // Each round takes some bytes, but for those that may take none and need not be.
-      const auto round = static_cast<int64_t>(std::max<uint64_t>(terms_[body.value].min_length, 1));
+      uint64_t fewest = terms_[body.value].min_length;
+      // What has a fixed number of rounds may be the digits of one character.
+      const bool measured = !out->characters || (t.a != t.b && IsJsonContent(body));
+      if (measured && out->characters) fewest = CharacterCounts(body).least[JsonPlaces::kBetween];
+      const auto round = static_cast<int64_t>(std::max<uint64_t>(fewest, 1));
       int64_t most = t.b;
-      if (most > 1 && most != kUnbounded && most >= (least + round - 1) / round) {
+      if (measured && most > 1 && most != kUnbounded && most >= (least + round - 1) / round) {
         const int64_t bytes = most > kUnbounded / round ? kUnbounded : most * round;
         out->bound = std::min(out->bound, bytes);
         most = kUnbounded;
@@ -167,6 +172,38 @@ TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int levels,
     default:
       return id;
   }
+}
+
+TermStore::Counted TermStore::WithoutIdleBounds(const Counted& counted) {
+  std::lock_guard lock(mutex_);
+  if (!IsOneCharacter(counted.x)) return counted;
+  // What follows the loop is no part of the count.
+  auto without = [&](TermId id) {
+    absl::InlinedVector<TermId, 8> parts;
+    for (TermId at = id; at != counted.rest || parts.empty();) {
+      const Term& t = terms_[at.value];
+      const bool sequence = t.kind == TermKind::kSequence;
+      if (!sequence && counted.rest != Empty()) return id;
+      parts.push_back(sequence ? t.children()[0] : at);
+      at = sequence ? t.children()[1] : Empty();
+    }
+    BoundsLeftOut out;
+    out.characters = true;
+    bool changed = false;
+    for (TermId& part : parts) {
+      const TermId loose = WithoutBounds(part, counted.most, true, kMaxLoopDepth, &out);
+      changed |= loose != part;
+      part = loose;
+    }
+    if (!changed) return id;
+    TermId all = counted.rest;
+    for (size_t i = parts.size(); i-- > 0;) all = Sequence(parts[i], all);
+    return all;
+  };
+  Counted result = counted;
+  result.loose = without(counted.loose);
+  result.open = counted.open == counted.loose ? result.loose : without(counted.open);
+  return result;
 }
 
 std::optional<TermStore::Loosened> TermStore::LoosenAll(TermId id, int64_t least) {

@@ -212,7 +212,10 @@ std::optional<TermStore::Counted> TermStore::FindFixedEnd(TermId id) {
 
 // Whether each text of a part is one of X's.
 bool TermStore::ReadsOnly(TermId x, TermId part) {
-  if (part == x) return true;
+  // Of classes of all scripts a search would look at each beginning of a character.
+  const Term& t = terms_[part.value];
+  const TermId one = t.kind == TermKind::kRepeat ? t.children()[0] : part;
+  if (one == x || IncludesClass(x, one).value_or(false)) return true;
   // Mostly it shows by the first byte, unless that begins another spelling.
   const auto first = ExpandLocked(x).bytes;
   for (const ByteEdge& e : ExpandLocked(part).bytes) {

@@ -313,6 +313,10 @@ class TermStore {
     int64_t least, most;
   };
   std::optional<Counted> FindCount(TermId id);
+  // The same where X is a character of a JSON string, without bounds on loops that allow as many
+  // characters as are left: of `[a-z]{0,55}` under twelve characters more that is `[a-z]*`. It says
+  // what it said of up to `most` rounds. Takes the lock.
+  Counted WithoutIdleBounds(const Counted& counted);
   // Whether each text of X is one character as inside a JSON string, in any spelling. Takes the
   // lock.
   bool IsJsonCharacter(TermId x);
@@ -596,6 +600,7 @@ class TermStore {
   struct BoundsLeftOut {
     int64_t bound = kUnbounded;  // bytes that they allow at least
     bool plain = true;           // none was inside an intersection
+    bool characters = false;     // they are measured in characters of a JSON string, all of them
   };
   TermId WithoutBounds(TermId id, int64_t least, bool rest, int levels, BoundsLeftOut* out);
   std::optional<uint64_t> EndlessFor(TermId id, bool last, int depth, uint64_t* round);

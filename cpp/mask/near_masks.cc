@@ -218,7 +218,8 @@ std::shared_ptr<const CountedTokens> MaskCache::TokensOf(const TermStore::Counte
 }
 
 // The mask of a state near the bounds of its count.
-const Level1* MaskCache::FromCount(const TermStore::Counted& counted) {
+const Level1* MaskCache::FromCount(const TermStore::Counted& found) {
+  const TermStore::Counted counted = terms_.WithoutIdleBounds(found);
   const auto tokens = TokensOf(counted);
   if (tokens == nullptr || !tokens->Knows(counted.least)) return nullptr;
   const DraftLease draft(&drafts_);

@@ -7,6 +7,9 @@
 // that of fewest characters, a search goes through the states, in all directions at once: of those
 // of a date-time there are tens of thousands, so it is given up after some.
 //
+// Inside an X, as within `é` or `\u00e9`, the rest of it comes first, whatever it then is: each
+// place there is asked once, with those that it leads to. Letters of all scripts have hundreds.
+//
 // A lower bound, `minLength`, is one on the characters before the loop is left. For a token that
 // ends in the loop it does not matter where the pattern can go on for as long as one likes: where a
 // shortest path has a state that loops on some character, or ends before one.
@@ -28,7 +31,20 @@ constexpr size_t kMostExplored = 1024;  // places in all searches
 constexpr size_t kMostFollowed = 256;   // bytes of a text
 constexpr size_t kMostInVain = 32;      // texts
 constexpr size_t kMostInside = 64;      // places inside an X
+constexpr size_t kMostAsked = 8192;     // the same, of which each is asked
+constexpr int kDeepest = 12;            // bytes that an X may go on for: `\ud83d\ude00`
 constexpr uint32_t kMostBytes = uint32_t{1} << 30;
+constexpr uint32_t kNoWay = std::numeric_limits<uint32_t>::max();
+
+// Of two ways the one of fewer rounds, or what can be said of both.
+void Better(const RoundsNeeded::Needed& other, RoundsNeeded::Needed* best) {
+  if (other.rounds < best->rounds) {
+    *best = other;
+  } else if (other.rounds == best->rounds) {
+    best->any_number |= other.any_number;
+    best->bytes = std::min(best->bytes, other.bytes);
+  }
+}
 
 }  // namespace
 
@@ -140,6 +156,29 @@ std::optional<RoundsNeeded::Needed> RoundsNeeded::Follow(const LoopPlace& from) 
   return Needed{total, any_number, bytes - 1};
 }
 
+// Inside an X, by all places that the next byte leads to.
+std::optional<RoundsNeeded::Needed> RoundsNeeded::Inside(const LoopPlace& from, int depth) {
+  if (const auto it = known_.find(from.key()); it != known_.end()) return it->second;
+  if (depth > kDeepest || ++inside_ > kMostAsked || terms_.overrun()) return std::nullopt;
+  Needed best = {kNoWay, false, 0};
+  if (CanEnd(from)) Better({0, any_number_ && EndsFurther(from), BytesFromEnd(from)}, &best);
+  for (const ByteEdge& e : terms_.Expand(from.state).bytes) {
+    uint32_t last = Slice::kRefused;
+    for (int b = e.lo; b <= e.hi; ++b) {
+      const uint32_t x = XAfter(from.x, b);
+      if (x == last || x == Slice::kRefused) continue;
+      last = x;
+      const LoopPlace to = {e.to, x};
+      const auto then = x == 0 ? Find(to) : Inside(to, depth + 1);
+      if (!then.has_value()) return std::nullopt;
+      Better({then->rounds + (x == 0), then->any_number, then->bytes + 1}, &best);
+    }
+  }
+  if (best.rounds == kNoWay) return std::nullopt;
+  known_.try_emplace(from.key(), best);
+  return best;
+}
+
 // A shortest path, on which the last byte of an X counts one and others nothing; of these one with
 // a place at which X's may be put in, if there is any.
 std::optional<RoundsNeeded::Needed> RoundsNeeded::Search(const LoopPlace& from) {
@@ -149,16 +188,7 @@ std::optional<RoundsNeeded::Needed> RoundsNeeded::Search(const LoopPlace& from) 
     LoopPlace place;
     uint32_t bytes;
   };
-  constexpr uint32_t kFar = std::numeric_limits<uint32_t>::max();
-  Needed best = {kFar, false, 0};
-  auto reach = [&](uint32_t rounds, bool any_number, uint32_t bytes) {
-    if (rounds < best.rounds) {
-      best = {rounds, any_number, bytes};
-    } else if (rounds == best.rounds) {
-      best.any_number |= any_number;
-      best.bytes = std::min(best.bytes, bytes);
-    }
-  };
+  Needed best = {kNoWay, false, 0};
   // Of the shortest way known to a place, twice; less one where it goes on.
   absl::flat_hash_map<uint64_t, uint32_t> known;
   std::deque<Step> open = {{0, any_number_ && CanGoOn(from), from, 0}};  // ascending rounds
@@ -180,12 +210,14 @@ std::optional<RoundsNeeded::Needed> RoundsNeeded::Search(const LoopPlace& from) 
       then = Follow(at.place);
     }
     if (then.has_value()) {
-      reach(at.rounds + then->rounds, at.goes_on || then->any_number, at.bytes + then->bytes);
+      Better({at.rounds + then->rounds, at.goes_on || then->any_number, at.bytes + then->bytes},
+             &best);
       continue;
     }
     if (CanEnd(at.place)) {
-      reach(at.rounds, any_number_ && (at.goes_on || EndsFurther(at.place)),
-            at.bytes + BytesFromEnd(at.place));
+      Better({at.rounds, any_number_ && (at.goes_on || EndsFurther(at.place)),
+              at.bytes + BytesFromEnd(at.place)},
+             &best);
     }
     if (++explored_ > kMostExplored || terms_.overrun()) return std::nullopt;
     for (const ByteEdge& e : terms_.Expand(at.place.state).bytes) {
@@ -201,7 +233,7 @@ std::optional<RoundsNeeded::Needed> RoundsNeeded::Search(const LoopPlace& from) 
       }
     }
   }
-  if (best.rounds == kFar) return std::nullopt;  // a search for emptiness went over its limit
+  if (best.rounds == kNoWay) return std::nullopt;  // a search for emptiness went over its limit
   best.any_number &= any_number_;
   known_.try_emplace(from.key(), best);
   return best;
@@ -209,7 +241,7 @@ std::optional<RoundsNeeded::Needed> RoundsNeeded::Search(const LoopPlace& from) 
 
 std::optional<RoundsNeeded::Needed> RoundsNeeded::Find(const LoopPlace& from) {
   if (const auto it = known_.find(from.key()); it != known_.end()) return it->second;
-  if (const auto found = Follow(from)) return found;
+  if (const auto found = from.x == 0 ? Follow(from) : Inside(from, 0)) return found;
   return Search(from);
 }
 

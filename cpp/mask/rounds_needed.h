@@ -65,6 +65,7 @@ class RoundsNeeded {
   bool EndsFurther(const LoopPlace& p);
   uint32_t BytesFromEnd(const LoopPlace& p);
   std::optional<Needed> Follow(const LoopPlace& from);
+  std::optional<Needed> Inside(const LoopPlace& from, int depth);
   std::optional<Needed> Search(const LoopPlace& from);
 
   TermStore& terms_;
@@ -74,6 +75,7 @@ class RoundsNeeded {
   const bool characters_;  // an X is a character as in a JSON string
   absl::flat_hash_map<uint64_t, Needed> known_;
   size_t explored_ = 0;
+  size_t inside_ = 0;   // places inside an X that were asked
   size_t in_vain_ = 0;  // texts followed that may not be the ones of fewest X's
 };
 

@@ -75,6 +75,41 @@ TEST_F(Rounds, OpenStates) {
               Either({quote_, Before(Of({from(any_, 0), letter_}))}));
 }
 
+// Of loops that allow as many characters as are left the bound says nothing.
+TEST_F(Rounds, BoundsThatSayNothing) {
+  const TermId after = s_.Sequence(quote_, Times(digit_, 0, 50));
+  const TermId dash = Text("-"), pair = Of({digit_, letter_}), wide = Text("\xC3\xA9");
+  const TermId tail = Times(Of({dash, digit_}), 0, kUnbounded);  // no bound on all of it
+  auto count = [&](TermId begin) {
+    const TermId parts[] = {Times(any_, 0, 12), Of({begin, tail})};
+    return s_.FindCount(s_.Sequence(s_.And(parts), after));
+  };
+  auto without = [&](TermId begin, TermId expected) {
+    const auto found = count(begin), loose = count(expected);
+    ASSERT_TRUE(found.has_value() && loose.has_value()) << s_.ToString(begin);
+    ASSERT_EQ(found->most, 12);
+    const TermStore::Counted idle = s_.WithoutIdleBounds(*found);
+    EXPECT_EQ(idle.loose, loose->loose) << s_.ToString(idle.loose);
+    EXPECT_EQ(idle.open, idle.loose);
+    EXPECT_EQ(idle.rest, found->rest);
+    EXPECT_EQ(idle.most, 12);
+  };
+  auto stays = [&](TermId begin) { without(begin, begin); };
+  auto any_number = [&](TermId of) { return Times(of, 0, kUnbounded); };
+  without(Times(letter_, 0, 12), any_number(letter_));
+  stays(Times(letter_, 0, 11));
+  without(Of({Times(letter_, 2, 12), dash, Times(digit_, 0, 3)}),
+          Of({Times(letter_, 2, kUnbounded), dash, Times(digit_, 0, 3)}));
+  // Rounds of two characters, and of one in two bytes.
+  without(Times(pair, 0, 6), any_number(pair));
+  stays(Times(pair, 0, 5));
+  without(Times(wide, 0, 12), any_number(wide));
+  stays(Times(wide, 0, 11));
+  // One in another.
+  without(Times(Of({dash, Times(letter_, 0, 20)}), 0, 3),
+          Times(Of({dash, any_number(letter_)}), 0, 3));
+}
+
 TEST_F(Rounds, AlternativesOfOneBound) {
   const TermId anys = Times(any_, 0, kUnbounded);
   // `^\S.*\S$` after one character, as it may end there.

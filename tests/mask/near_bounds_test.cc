@@ -137,6 +137,57 @@ TEST(NearBounds, ALoopOrNothing) {
   });
 }
 
+// Characters of all scripts, of which the automaton has hundreds of states inside.
+TEST(NearBounds, LettersOfAllScripts) {
+  CheckAll({
+      {R"({"pattern": "^[\\p{L} ]*$", "maxLength": 12})",
+       {"abc \xC3\xA9\xC3\xA9\u00e9", "\xE6\x97\xA5\xE6\x9C\xAC", "\\ud801\\udc00ab"}},
+      {R"({"pattern": "^([\\p{L}\\p{Z}\\p{N}_.:/=+-]*)$", "minLength": 1, "maxLength": 14})",
+       {"a-b:\xC3\xA9 12", "\\u00e9-\\u0061"}},
+      {R"({"pattern": "^\\p{Lu}[\\p{L}' -]{0,12}\\p{L}$"})",
+       {"Aa-b \xC3\xA9\xC3\xA9", "\\u00c9\xC3\xA9\\u00e9"}},
+      {R"({"pattern": "^(\\p{L}{2,5}-)*[\\p{L}0-9]{3}$", "maxLength": 20})",
+       {"abc-\xC3\xA9\xC3\xA9-ab1", "\\u00e9a-123"}},
+      {R"({"pattern": "\\p{N}\\p{L}", "maxLength": 9})", {"ab1\xC3\xA9-", "\\u0661\\u00e9"}},
+  });
+}
+
+// Near the end of such a string no mask has the states of all these characters made.
+TEST(NearBounds, LettersOfAllScriptsCostNoStates) {
+  MaskWorld w(MakeVocab(Tokens()));
+  const auto grammar =
+      GrammarFromJsonSchema(R"({"type": "string", "pattern": "^[\\p{L} ]*$", "maxLength": 14})");
+  ASSERT_TRUE(grammar.ok());
+  SetId set = w.sets().Run(w.Start(*grammar), "\"ab");
+  w.Filled(set);
+  const size_t before = w.terms().size();
+  for (int i = 0; i < 8; ++i) {
+    set = w.sets().Step(set, 'a');
+    w.Filled(set);
+  }
+  EXPECT_LE(w.terms().size() - before, size_t{300});
+}
+
+// Of several bounds those that allow as many characters as are left in all.
+TEST(NearBounds, BoundsThatSayNothing) {
+  CheckAll({
+      {R"({"pattern": "^[a-z]([a-z-]{0,30}[a-z])?(\\.[a-z]([a-z-]{0,30}[a-z])?)*$", "maxLength": 24})",
+       {"abcdefghij.a-a.abcdefgh", "aaaaaaaaaaaaaaaaaaaaaaaa", "a-\\u0061.b"}},
+      {R"({"pattern": "^[a-z]{1,6}(-[a-z]{1,6}){0,3}$", "maxLength": 14})",
+       {"abcdef-abc-a", "a-a-a-a", "abcdef-abcdef"}},
+      {R"({"pattern": "^[^-]{0,9}-[a-z]{0,8}(:[0-9]{1,7})?$", "minLength": 4, "maxLength": 10})",
+       {"-abcdefgh", "\xC3\xA9-a:1234", "\\u00e9\\u00e9-ab:1"}},
+      // Rounds of several characters, and of several bytes.
+      {R"({"pattern": "^(ab){0,5}(\u00e9\u00e9){0,6}$", "maxLength": 12})",
+       {"ababab\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9", "abab\\u00e9\\u00e9\xC3\xA9\xC3\xA9"}},
+      {R"({"pattern": "^(a{0,3}b?){0,4}$", "maxLength": 11})", {"aaabaaabaaa", "bbbb"}},
+      {R"({"pattern": "^\\u00e9{0,7}[a-f0-9]{0,7}$", "maxLength": 8})",
+       {"\\u00e9\\u00e912ab", "\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9"}},
+      {R"({"format": "hostname", "maxLength": 20})",
+       {"abc.a-1.abcdefghij", "aaaaaaaaaaaaaaaaaaaa"}},
+  });
+}
+
 // A number of rounds of its own begins the string; what is counted up to the end is another loop.
 TEST(NearBounds, RoundsBeforeTheOnesThatAreCounted) {
   CheckAll({
