@@ -12,6 +12,7 @@
 #include <absl/container/inlined_vector.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "automaton/json_places.h"
 #include "automaton/lengths.h"
@@ -140,7 +141,9 @@ TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int levels,
       if (measured && out->characters) fewest = CharacterCounts(body).least[JsonPlaces::kBetween];
       const auto round = static_cast<int64_t>(std::max<uint64_t>(fewest, 1));
       int64_t most = t.b;
-      if (measured && most > 1 && most != kUnbounded && most >= (least + round - 1) / round) {
+      const bool stays = out->keep_exact && out->behind && t.a == t.b;
+      if (measured && !stays && most > 1 && most != kUnbounded &&
+          most >= (least + round - 1) / round) {
         const int64_t bytes = most > kUnbounded / round ? kUnbounded : most * round;
         out->bound = std::min(out->bound, bytes);
         most = kUnbounded;
@@ -152,8 +155,10 @@ TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int levels,
       // Loops one after another begin a state together: `\s+(\S+\s+){0,8}\S+`.
       const Term& head = terms_[t.children()[0].value];
       const bool on = rest || (head.kind == TermKind::kRepeat && head.regular);
+      const bool behind = std::exchange(out->behind, true);
       const TermId second =
           on ? WithoutBounds(t.children()[1], least, rest, levels - 1, out) : t.children()[1];
+      out->behind = behind;
       return first == t.children()[0] && second == t.children()[1] ? id : Sequence(first, second);
     }
     case TermKind::kChoice:
@@ -209,6 +214,7 @@ TermStore::Counted TermStore::WithoutIdleBounds(const Counted& counted) {
 std::optional<TermStore::Loosened> TermStore::LoosenAll(TermId id, int64_t least) {
   std::lock_guard lock(mutex_);
   BoundsLeftOut out;
+  out.keep_exact = true;
   const TermId state = WithoutBounds(id, least, false, kMaxLoopDepth, &out);
   if (state == id) return std::nullopt;
   return Loosened{state, out.bound, out.plain};

@@ -72,6 +72,10 @@ std::optional<TermStore::LastRound> TermStore::FindLastRound(TermId id) {
 
 std::optional<TermStore::Counted> TermStore::FindCount(TermId id) {
   if (const auto found = FindLastRound(id)) {
+    // Of several characters at the end, as in `X{0,b} [0-9][msh] "`, the first may be one, too.
+    if (found->rest != Empty() && !BeginsWithQuote(found->rest)) {
+      if (const auto counted = FindFixedEnd(id)) return counted;
+    }
     const Term& loop = *found->loop;
     Counted counted{.x = loop.children()[0],
                     .rest = found->rest,

@@ -601,6 +601,9 @@ class TermStore {
     int64_t bound = kUnbounded;  // bytes that they allow at least
     bool plain = true;           // none was inside an intersection
     bool characters = false;     // they are measured in characters of a JSON string, all of them
+    // As in `X{0,9} [0-9]{12}`: a number of rounds that has something in front says where the text
+    // ends, and stays. `behind`: under way.
+    bool keep_exact = false, behind = false;
   };
   TermId WithoutBounds(TermId id, int64_t least, bool rest, int levels, BoundsLeftOut* out);
   std::optional<uint64_t> EndlessFor(TermId id, bool last, int depth, uint64_t* round);

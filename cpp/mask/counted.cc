@@ -46,6 +46,7 @@ class NumberTaker {
         scratch_(*scratch),
         nodes_(vocab.nodes()) {
     inside.resize(vocab.trie_tokens().size() + 1);
+    numbers_ = inside.data();
   }
 
   bool Over(uint32_t, bool) { return true; }
@@ -56,7 +57,7 @@ class NumberTaker {
     // jump.
     uint32_t t = first;
     do {
-      inside[t] = static_cast<uint16_t>(ended + place.needed.rounds);
+      numbers_[t] = static_cast<uint16_t>(ended + place.needed.rounds);
     } while (++t < end);
     if (place.escaping && !nodes_[i].leaf) escapes.push_back({ended, i});
     any_number &= place.needed.any_number;
@@ -69,8 +70,8 @@ class NumberTaker {
             uint64_t{place.needed.bytes} + LeavingNodes::kRestOfCharacter);
     const uint32_t more = place.needed.rounds - begun;  // modulo 2^32
     const uint16_t* const characters = vocab_.alphabets().characters().data();
-    uint16_t* const numbers = inside.data();
-    for (uint32_t t = first; t < end; ++t) numbers[t] = static_cast<uint16_t>(characters[t] + more);
+    for (uint32_t t = first; t < end; ++t)
+      numbers_[t] = static_cast<uint16_t>(characters[t] + more);
     any_number &= place.needed.any_number;
     return true;
   }
@@ -131,6 +132,7 @@ class NumberTaker {
   SetTable& sets_;
   WalkScratch& scratch_;
   const std::span<const TrieNode> nodes_;
+  uint16_t* numbers_;  // of `inside`
   std::vector<TokenRun> runs_;
   TokenRun open_ = {};  // the one under way
 };

@@ -32,8 +32,8 @@ struct CountedPlace {
   const uint16_t* to = nullptr;  // by byte, numbers of places; once entered
   // Of ASCII, and beyond: characters that are an X each and lead back here, once looked for.
   bool looked = false, looked_leads = false;
-  Alphabet stays;
   bool absorbing = false;  // the loop may end, wherever ASCII X's lead
+  Alphabet stays;
 };
 
 // Not thread-safe.
@@ -68,9 +68,10 @@ class CountedWalk {
   static constexpr size_t kMostPlaces = 8192;
   static constexpr uint32_t kFewDeep = 32;  // the share of the trie's nodes that are walked at most
   struct Level {
-    uint32_t rounds;  // X's that have ended
-    uint16_t place;
-    bool escaped;
+    uint32_t rounds = 0;  // X's that have ended
+    uint16_t place = 0;
+    bool escaped = false;
+    const uint16_t* to = nullptr;  // of the place, once it is known to have been entered
   };
   // From one node that leads away from a place to the next: the walk is at or below the one that
   // ends at `stop`.
@@ -103,6 +104,7 @@ class CountedWalk {
            (place->absorbing && below.leads == 0 && below.IsWithin(whole_));
   }
   void JumpBelow(uint32_t i, const Level& from);
+  void SetStop() { stop_ = jumps_.empty() ? UINT32_MAX : jumps_.back().stop; }
 
   TermStore& terms_;
   WalkScratch& scratch_;
@@ -117,6 +119,7 @@ class CountedWalk {
   std::deque<std::array<uint16_t, 256>> rows_;
   absl::flat_hash_map<uint32_t, bool> absorbs_;  // by state
   std::vector<Jumps> jumps_;
+  uint32_t stop_ = UINT32_MAX;  // the end of the last one's node
 };
 
 template <class Taker>
@@ -127,8 +130,9 @@ std::optional<bool> CountedWalk::Run(int64_t most, uint64_t same, Taker&& taker)
   bool going = true;
   // Of few nodes, and those of the longest tokens are few, each is looked at.
   const bool leaps = alphabets_.count_deeper(same) * uint64_t{kFewDeep} > node_count_;
+  // Where the walk goes on from the end of what was jumped to.
   auto next = [&](uint32_t i) {
-    while (!jumps_.empty() && i >= jumps_.back().stop) {
+    while (i >= stop_) {
       Jumps& jump = jumps_.back();
       while (true) {
         const uint32_t met = jump.cursor.Next(i, jump.end);
@@ -155,7 +159,7 @@ std::optional<bool> CountedWalk::Run(int64_t most, uint64_t same, Taker&& taker)
             i = node.end;
             continue;
           }
-          jump.stop = node.end;
+          stop_ = jump.stop = node.end;
           path[node.depth - 1u] = jump.from;
           path[node.depth - 1u].rounds = rounds;
           return i;
@@ -164,45 +168,57 @@ std::optional<bool> CountedWalk::Run(int64_t most, uint64_t same, Taker&& taker)
       }
       if (!going) return node_count_;
       jumps_.pop_back();
+      SetStop();
     }
     return i;
   };
   jumps_.clear();
+  SetStop();
   const uint16_t first = NumberOf({loose_, 0});
   if (!Ask(&places_[first]) ||
       places_[first].needed.rounds > std::min<int64_t>(most, most_needed)) {
     return std::nullopt;
   }
-  path[0] = {0, first, places_[first].escaping};
-  if (leaps && !places_[first].escaping) JumpBelow(0, path[0]);
-  for (uint32_t i = next(1); i < node_count_; i = next(i)) {
+  path[0] = {.place = first, .escaped = places_[first].escaping};
+  if (leaps && !places_[first].escaping) {
+    JumpBelow(0, path[0]);
+    SetStop();
+  }
+  for (uint32_t i = 1;;) {
+    if (i >= stop_) [[unlikely]]
+      i = next(i);
+    if (i >= node_count_) break;
     const TrieNode& node = nodes_[i];
-    const Level& from = path[node.depth - 1u];
-    if (places_[from.place].to == nullptr && !Enter(from.place)) return std::nullopt;
-    const uint16_t number = places_[from.place].to[node.byte];
+    Level& from = path[node.depth - 1u];
+    if (from.to == nullptr) [[unlikely]] {
+      if (places_[from.place].to == nullptr && !Enter(from.place)) return std::nullopt;
+      from.to = places_[from.place].to;
+    }
+    const uint16_t number = from.to[node.byte];
     if (number == kNowhere || (same != 0 && alphabets_.deepest(i) <= same)) {
       i = node.end;
       continue;
     }
     CountedPlace& place = places_[number];
-    if (place.left) {
-      if (!taker.Left(i, place.at.state, from.rounds)) return false;
-      i = node.end;
-      continue;
+    if (!place.asked) [[unlikely]] {
+      if (place.left) {
+        if (!taker.Left(i, place.at.state, from.rounds)) return false;
+        i = node.end;
+        continue;
+      }
+      if (!Ask(&place)) return std::nullopt;
     }
     const uint32_t ended = from.rounds + (place.at.x == 0);
-    if ((!place.asked && !Ask(&place)) || ended + place.needed.rounds > most_needed) {
-      return std::nullopt;
-    }
     // It never gets less on the way on.
-    if (ended + place.needed.rounds > most) {
+    if (ended + place.needed.rounds > enough) [[unlikely]] {
+      if (ended + place.needed.rounds > most_needed) return std::nullopt;
       if (!taker.Over(i, from.escaped)) return false;
       i = node.end;
       continue;
     }
     const bool escaped = from.escaped || place.escaping;
     if (!taker.Inside(i, place, ended, escaped)) return false;
-    path[node.depth] = {ended, number, escaped};
+    path[node.depth] = {ended, number, escaped, place.to};
     // Half of all nodes are leaves, in no order that the processor could foresee: they are no case
     // of their own.
     if (!node.leaf && place.at.x == 0 && !place.escaping) {
@@ -214,7 +230,10 @@ std::optional<bool> CountedWalk::Run(int64_t most, uint64_t same, Taker&& taker)
         i = node.end;
         continue;
       }
-      if (leaps && node.end - i >= LeavingNodes::kWorth) JumpBelow(i, path[node.depth]);
+      if (leaps && node.end - i >= LeavingNodes::kWorth) {
+        JumpBelow(i, path[node.depth]);
+        SetStop();
+      }
     }
     ++i;
   }

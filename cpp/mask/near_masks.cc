@@ -28,6 +28,7 @@ namespace grammask::internal {
 namespace {
 
 constexpr int64_t kNear = 16;          // a bound that many tokens come near
+constexpr int64_t kFewMore = 4;        // characters more than a text needs
 constexpr uint64_t kLeastSame = 8;     // bytes below which most tokens are not
 constexpr size_t kWideRound = 16;      // bytes that a round begins with
 constexpr int64_t kInStep = 160;       // a bound on loops that may count in step
@@ -190,7 +191,10 @@ std::shared_ptr<const CountedTokens> MaskCache::TokensOf(const TermStore::Counte
       known = !enough;
     }
   }
-  if (known || most > kNear) most = kUnbounded;
+  // What leaves hardly any choice, as the rest of a UUID, is walked by few tokens each time.
+  const int64_t needed = terms_.FewestCharacters(counted.loose, counted.rest);
+  const bool few = most > kNear && most - needed <= kFewMore;
+  if (!few && (known || most > kNear)) most = kUnbounded;
   std::shared_ptr<const CountedTokens> made;
   {
     const DraftLease draft(&drafts_);
@@ -369,6 +373,9 @@ const Level1* MaskCache::FromOtherBounds(TermId state) {
   }
   if (!near) {
     if (const Level1* made = FromProgress(state)) return made;
+    if (counted.has_value() && counted->most <= 2 * kNear) {
+      if (const Level1* made = FromNearSearch(state, *counted)) return made;
+    }
   }
   // Of those that are nearer the widest first: what is near another one is then found once for all
   // values of it, as nine words left, of however many characters.

@@ -47,6 +47,11 @@ TEST_F(Rounds, AnEndOfSoManyCharacters) {
               0, 11);
   ExpectCount(Before(Of({Times(any_, 3, 7), Text("a"), digit_, Times(letter_, 2, 2)})), any_,
               Before(Of({anys, Text("a"), digit_, Times(letter_, 2, 2)})), 7, 11);
+  // Of which the first, too, may be one of the loop's.
+  ExpectCount(Before(Of({Times(any_, 0, 7), digit_, letter_})), any_,
+              Before(Of({anys, digit_, letter_})), 0, 9);
+  ExpectCount(Before(Of({Times(any_, 2, 7), digit_, digit_, letter_})), any_,
+              Before(Of({anys, digit_, digit_, letter_})), 5, 10);
   // Of several letters in any spelling each is one.
   ExpectCount(Before(Of({Times(any_, 0, 7), Either({Text("no"), Text("\xC3\xA9\xC3\xA9")})})), any_,
               Before(Of({anys, Either({Text("no"), Text("\xC3\xA9\xC3\xA9")})})), 0, 9);
@@ -73,6 +78,23 @@ TEST_F(Rounds, OpenStates) {
   }
   expect_open(Either({quote_, Before(Of({Times(any_, 0, 7), letter_}))}),
               Either({quote_, Before(Of({from(any_, 0), letter_}))}));
+}
+
+// A number of rounds behind other loops is no bound.
+TEST_F(Rounds, NumbersOfRoundsAreNotLoosened) {
+  const TermId digits = Times(digit_, 12, 12);
+  const auto loosened = s_.LoosenAll(Before(Of({Times(any_, 0, 9), digits})), 8);
+  ASSERT_TRUE(loosened.has_value());
+  EXPECT_EQ(loosened->state, Before(Of({Times(any_, 0, kUnbounded), digits})));
+  EXPECT_EQ(loosened->bound, 9);
+  EXPECT_FALSE(s_.LoosenAll(Before(Of({Times(any_, 0, 9), digits})), 10).has_value());
+  // In front it is one, and so is a range.
+  const auto front = s_.LoosenAll(Before(digits), 8);
+  ASSERT_TRUE(front.has_value());
+  EXPECT_EQ(front->state, Before(Times(digit_, 12, kUnbounded)));
+  const auto range = s_.LoosenAll(Before(Of({Times(any_, 0, 9), Times(digit_, 1, 12)})), 10);
+  ASSERT_TRUE(range.has_value());
+  EXPECT_EQ(range->state, Before(Of({Times(any_, 0, 9), Times(digit_, 1, kUnbounded)})));
 }
 
 // Of loops that allow as many characters as are left the bound says nothing.

@@ -188,6 +188,20 @@ TEST(NearBounds, BoundsThatSayNothing) {
   });
 }
 
+// What is searched for has so many characters, of which some may have come.
+TEST(NearBounds, SearchesUnderABound) {
+  CheckAll({
+      {R"({"pattern": "[0-9][ab]$", "maxLength": 12})", {"abcdefghij1a", "1a1b", "\\u0031a"}},
+      {R"({"pattern": "^(sg-[a-j]{4,20}|.*[0-9]{10})$", "maxLength": 30})",
+       {"abcdefghij-0123456789", "sg-abcdefghij", "-\xC3\xA9 12\\u0031-0123456789"}},
+      {R"({"pattern": "[a-f0-9]{4}-[a-f0-9]{12}", "maxLength": 20})",
+       {"abcd-abcdef012345", "--abcd-0123456789ab", "j123a-123456789012"}},
+      {R"({"pattern": "key/|:mpa:", "maxLength": 28})", {"abcdefghij-abcdefghijkey/", ":mpa:"}},
+      {R"({"pattern": "[a-f0-9]{8}", "minLength": 3, "maxLength": 24})",
+       {"ghij-gh-abcd01234", "a1\\u0061bcdef12"}},
+  });
+}
+
 // A number of rounds of its own begins the string; what is counted up to the end is another loop.
 TEST(NearBounds, RoundsBeforeTheOnesThatAreCounted) {
   CheckAll({
