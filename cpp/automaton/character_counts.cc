@@ -97,6 +97,9 @@ const Counts& TermStore::CharacterCounts(TermId id) {
       }
       case TermKind::kWords:
         counts = OfCharacters(t.min_length / kLongestSpelling, kMany);
+        if (const auto range = words_->Characters(t)) {
+          counts = OfCharacters(range->least, range->most);
+        }
         break;
       case TermKind::kByteClass:
         counts = OfBytes(moves);

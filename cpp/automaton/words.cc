@@ -181,6 +181,19 @@ uint64_t WordTable::MinLength(const Term& term) const {
   return least;
 }
 
+std::optional<WordTable::Range> WordTable::Characters(const Term& term) const {
+  const State s = Of(term);
+  const List& list = lists_[s.list];
+  if (!list.json || s.escaped || s.last - s.first > kMostCounted) return std::nullopt;
+  Range range = {kMaxLength, 0};
+  for (std::string_view word : list.words.subspan(s.first, s.last - s.first)) {
+    const auto count = static_cast<uint64_t>(CountCodePoints(word.substr(s.offset)));
+    range.least = std::min(range.least, count);
+    range.most = std::max(range.most, count);
+  }
+  return range;
+}
+
 std::vector<std::string_view> WordTable::Rest(const Term& term) const {
   const State s = Of(term);
   std::vector<std::string_view> out;

@@ -6,6 +6,7 @@
 #include <absl/container/inlined_vector.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,8 @@ class WordTable {
  public:
   // Choices of fewer literals are choices of terms.
   static constexpr size_t kFewest = 32;
+  // Words of which the characters are counted.
+  static constexpr size_t kMostCounted = 4096;
 
   explicit WordTable(TermStore* store) : s_(*store) {}
 
@@ -32,6 +35,12 @@ class WordTable {
             bool* escapes);
   bool Nullable(const Term& term) const;
   uint64_t MinLength(const Term& term) const;
+  // How many characters the words left have, at least and at most; nothing where these are many,
+  // begin inside a character or are no JSON strings.
+  struct Range {
+    uint64_t least, most;
+  };
+  std::optional<Range> Characters(const Term& term) const;
   // The words left, each as a literal.
   std::vector<std::string_view> Rest(const Term& term) const;
   bool json(const Term& term) const { return lists_[Of(term).list].json; }

@@ -81,6 +81,34 @@ TEST(Words, EqualTheChoiceOfTheirLiterals) {
   }
 }
 
+// After each beginning of a word as many characters are left as the choice of the literals has.
+TEST(Words, CharactersAreCounted) {
+  static const std::vector<std::string> kCharacters = {"a", "b", "\xC3\xA9", "\xE4\xB8\xAD"};
+  std::mt19937 random(5);
+  std::vector<std::string> words;
+  for (int i = 0; i < 80; ++i) {
+    std::string word;
+    for (size_t n = 3 + random() % 5; n > 0; --n) word += kCharacters[random() % 4];
+    words.push_back(word);
+  }
+  TermStore store({}, 16);
+  const TermId rest = store.Literal("\",", false);
+  size_t compared = 0;
+  for (const std::string& word : words) {
+    TermId made = store.Words(Views(words), true), choice = ChoiceOf(&store, words, true);
+    for (const char c : word) {
+      if ((static_cast<uint8_t>(c) & 0xC0) != 0x80) {
+        const uint32_t fewest = store.FewestCharacters(store.Sequence(choice, rest), rest);
+        ASSERT_EQ(store.FewestCharacters(store.Sequence(made, rest), rest), fewest) << word;
+        compared += made != choice ? 1 : 0;
+      }
+      made = store.AfterByte(made, static_cast<uint8_t>(c));
+      choice = store.AfterByte(choice, static_cast<uint8_t>(c));
+    }
+  }
+  EXPECT_GT(compared, words.size());
+}
+
 TEST(Words, FewAreLiterals) {
   TermStore store({}, 16);
   const std::vector<std::string> few = {"one", "two", "one"};
