@@ -8,7 +8,7 @@
 // The first touch of a large page clears it, 0.1 to 0.3 ms, and on a virtual machine whose host has
 // yet to find the memory 5 to 10 ms: too long for one mask. So the process keeps a reserve of large
 // pages, touched when ReserveTables() asks for them and never given back, and tables are made of
-// these as long as there are some.
+// these as long as there are some, and then of small pages.
 //
 // Cost: 30 ns to take from the reserve and to give back. Tests: tests/base/huge_pages_test.cc.
 #ifndef GRAMMASK_BASE_HUGE_PAGES_H_

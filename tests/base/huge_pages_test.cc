@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cinttypes>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <set>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -91,6 +95,38 @@ TEST(HugePages, TheReserveIsUsedAgain) {
   void* const whole = AllocateTable(kReserved);
   EXPECT_TRUE(first.contains(whole));
   FreeTable(whole, kReserved);
+}
+
+// The flags of the mapping that an address lies in, as the system tells them.
+std::string MappingFlags(const void* address) {
+  std::ifstream maps("/proc/self/smaps");
+  bool in = false;
+  for (std::string line; std::getline(maps, line);) {
+    uintptr_t begin = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " ", &begin, &end) == 2) {
+      const auto at = reinterpret_cast<uintptr_t>(address);
+      in = begin <= at && at < end;
+    }
+    if (in && line.starts_with("VmFlags:")) return line + " ";
+  }
+  return "";
+}
+
+// What goes beyond the reserve may be in the midst of a mask, where touching a large page for the
+// first time takes too long.
+TEST(HugePages, BeyondTheReserveAreSmallPages) {
+  ReserveTables(kReserved);
+  void* const lasting = AllocateTable(kHugePage, /*from_reserve=*/false);
+  void* const whole = AllocateTable(kReserved);
+  void* const beyond = AllocateTable(kHugePage);
+  if (MappingFlags(lasting).find(" hg ") != std::string::npos) {
+    EXPECT_NE(MappingFlags(whole).find(" hg "), std::string::npos);
+    EXPECT_NE(MappingFlags(beyond).find(" nh "), std::string::npos);
+  }
+  std::memset(beyond, 1, kHugePage);
+  FreeTable(beyond, kHugePage);
+  FreeTable(whole, kReserved);
+  FreeTable(lasting, kHugePage);
 }
 
 TEST(HugePages, WithoutTheReserve) {
