@@ -3,8 +3,9 @@
 
     python3 bench/pack_schemas.py schemas.jsonl[.gz] vocabulary.tiktoken packed.bin
 
-Each line of the first file is {"id", "schema", "tests": [{"data" or "text", "valid"}]}. Documents
-are written by json.dumps and cut into tokens as Llama 3's tokenizer does. Needs tiktoken.
+Each line of the first file is {"id", "schema", "tests": [{"data" or "text", "valid"}]}; without tests
+a schema can be walked at random. Documents are written by json.dumps and cut into tokens as Llama
+3's tokenizer does. Needs tiktoken.
 
 The file is little-endian words of 32 bits; a text is its length and its bytes. In order: how many
 tokens, each a text; the stop token; how many schemas, and of each its name, its text, how many
@@ -52,8 +53,9 @@ def main():
         for row in rows:
             text(row["id"].encode())
             text(json.dumps(row["schema"], ensure_ascii=False).encode())
-            number(len(row["tests"]))
-            for test in row["tests"]:
+            tests = row.get("tests", [])
+            number(len(tests))
+            for test in tests:
                 written = "text" in test
                 ids = encode(test["text"] if written else json.dumps(test["data"], ensure_ascii=False))
                 number(int(test["valid"]))

@@ -2,21 +2,30 @@
 // its documents and the token accepted, all in one compiler. What bench/pack_schemas.py has packed:
 //
 //   schema_walk packed.bin [--top 20] [--only TEXT] [--any-order] [--strict] [--profile KEYS]
+//               [--random WALKS [--seed 1]]
 //
 // Prints quantiles of the times to first mask and between masks, how many documents were judged
 // right, and a checksum of all masks, which no change may alter that only makes them faster; then
 // the slowest first masks and masks, each with its key: schema|first, or schema|document|position.
+//
+// With --random, instead of along its documents, so many walks through each schema by tokens drawn
+// from the masks, of up to 150 tokens: what closes strings and lists more often than by chance, and
+// readable text. They end where a limit of the library's does; a token of a mask that is not taken
+// counts as judged wrong.
 //
 // Under `valgrind --tool=callgrind --instr-atstart=no --collect-atstart=no`, --profile counts only
 // the calls whose keys the file lists, a line each, *in the run*: with the tables as the schemas
 // before have left them. Each goes to a profile of its own, whose description ("desc: Trigger") is
 // the key.
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <random>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -78,7 +87,8 @@ struct Timed {
 
 struct Arguments {
   std::string path, only;
-  size_t top = 20;
+  size_t top = 20, random = 0;
+  unsigned seed = 1;
   SchemaOptions options;
   std::unordered_set<std::string> profiled;
 };
@@ -89,6 +99,7 @@ class Walk {
     std::vector<std::string> tokens(packed_.Number());
     for (std::string& token : tokens) token = packed_.Text();
     stop_ = static_cast<int32_t>(packed_.Number());
+    if (arguments_.random > 0) texts_ = tokens;
     TokenizerOptions tokenizer;
     tokenizer.stop_token_ids = {stop_};
     CompilerOptions compiler;
@@ -125,10 +136,68 @@ class Walk {
     for (uint32_t document = 0; document < documents; ++document) {
       const bool valid = packed_.Number() != 0;
       const std::vector<int32_t> ids = packed_.Ids();
-      if (compiled.empty()) continue;
+      if (compiled.empty() || arguments_.random > 0) continue;
       ++documents_;
       right_ += OneDocument(id + '|' + std::to_string(document) + '|', ids, &compiled[0]) == valid;
     }
+    for (size_t walk = 0; walk < (compiled.empty() ? 0 : arguments_.random); ++walk) {
+      ++documents_;
+      right_ += RandomWalk(id + '|' + std::to_string(walk) + '|', &compiled[0]);
+    }
+  }
+
+  // Whether all its tokens were taken.
+  bool RandomWalk(const std::string& key, const CompiledGrammar* compiled) {
+    constexpr int kMostTokens = 150;
+    const std::string name = std::to_string(arguments_.seed) + '|' + key;
+    std::seed_seq seed(name.begin(), name.end());
+    std::mt19937 random(seed);
+    GrammarMatcher matcher = OrDie(GrammarMatcher::Create(*compiled));
+    row_.resize(static_cast<size_t>(matcher.mask_words()));
+    for (int i = 0; i < kMostTokens; ++i) {
+      bool filled = false;
+      Call(key + std::to_string(i), &masks_, [&] {
+        return filled = matcher.FillNextTokenBitmask(row_.data()).ok();
+      });
+      if (!filled) return true;
+      AddToSum();
+      const int32_t id = Draw(&random);
+      const auto start = std::chrono::steady_clock::now();
+      const bool taken = id >= 0 && matcher.AcceptToken(id);
+      const std::chrono::duration<double, std::micro> took =
+          std::chrono::steady_clock::now() - start;
+      masks_.back().us += took.count();
+      if (!taken || id == stop_) return taken;
+    }
+    return true;
+  }
+
+  // One of the mask's tokens, -1 where it has none.
+  int32_t Draw(std::mt19937* random) {
+    allowed_.clear();
+    for (size_t w = 0; w < row_.size(); ++w) {
+      for (auto left = static_cast<uint32_t>(row_[w]); left != 0; left &= left - 1) {
+        allowed_.push_back(static_cast<int32_t>(w * 32) + std::countr_zero(left));
+      }
+    }
+    if (allowed_.empty()) return -1;
+    auto draw = [&](auto&& is_wanted) {
+      int32_t id = -1;
+      for (int i = 0; i < 12; ++i) {
+        id = allowed_[(*random)() % allowed_.size()];
+        if (is_wanted(texts_[static_cast<size_t>(id)])) break;
+      }
+      return id;
+    };
+    if ((*random)() % 2 == 0) {
+      return draw([](const std::string& text) {
+        return !text.empty() && text.size() < 3 &&
+               std::string_view("\",}]:0123456789").find(text[0]) != std::string_view::npos;
+      });
+    }
+    return draw([](const std::string& text) {
+      return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+    });
   }
 
   bool OneDocument(const std::string& key, const std::vector<int32_t>& ids,
@@ -206,6 +275,8 @@ class Walk {
   Arguments arguments_;
   Packed packed_;
   int32_t stop_ = 0;
+  std::vector<std::string> texts_;  // of the tokens, for walks at random
+  std::vector<int32_t> allowed_;
   std::vector<GrammarCompiler> compiler_;  // one
   std::vector<int32_t> row_;
   std::vector<Timed> first_, masks_;
@@ -227,6 +298,10 @@ int Main(int argc, char** argv) {
       arguments.top = std::stoul(argv[++i]);
     } else if (argument == "--only" && more) {
       arguments.only = argv[++i];
+    } else if (argument == "--random" && more) {
+      arguments.random = std::stoul(argv[++i]);
+    } else if (argument == "--seed" && more) {
+      arguments.seed = static_cast<unsigned>(std::stoul(argv[++i]));
     } else if (argument == "--profile" && more) {
       std::ifstream keys(argv[++i]);
       for (std::string key; std::getline(keys, key);) arguments.profiled.insert(key);
@@ -240,7 +315,7 @@ int Main(int argc, char** argv) {
   if (arguments.path.empty()) {
     std::fprintf(stderr,
                  "usage: schema_walk packed.bin [--top 20] [--only TEXT] [--any-order] "
-                 "[--strict] [--profile KEYS]\n");
+                 "[--strict] [--profile KEYS] [--random WALKS [--seed 1]]\n");
     return 2;
   }
   Walk(std::move(arguments)).Run();
