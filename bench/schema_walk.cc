@@ -156,9 +156,8 @@ class Walk {
     row_.resize(static_cast<size_t>(matcher.mask_words()));
     for (int i = 0; i < kMostTokens; ++i) {
       bool filled = false;
-      Call(key + std::to_string(i), &masks_, [&] {
-        return filled = matcher.FillNextTokenBitmask(row_.data()).ok();
-      });
+      Call(key + std::to_string(i), &masks_,
+           [&] { return filled = matcher.FillNextTokenBitmask(row_.data()).ok(); });
       if (!filled) return true;
       AddToSum();
       const int32_t id = Draw(&random);

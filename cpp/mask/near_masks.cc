@@ -373,9 +373,6 @@ const Level1* MaskCache::FromOtherBounds(TermId state) {
   }
   if (!near) {
     if (const Level1* made = FromProgress(state)) return made;
-    if (counted.has_value() && counted->most <= 2 * kNear) {
-      if (const Level1* made = FromNearSearch(state, *counted)) return made;
-    }
   }
   // Of those that are nearer the widest first: what is near another one is then found once for all
   // values of it, as nine words left, of however many characters.
