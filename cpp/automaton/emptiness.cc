@@ -169,8 +169,8 @@ class EmptinessSearch {
   // Whether nothing is left even where loops inside of the parts may go on.
   bool IsEmptyWithoutBounds(TermId start) {
     if (s_.terms_[start.value].kind != TermKind::kAnd) return false;
-    TermStore::BoundsLeftOut out;
-    return s_.WithoutBounds(start, 2, true, kLevels, &out) == TermStore::Nothing();
+    TermStore::Loosening out{.least = 2};
+    return s_.WithoutBounds(start, true, kLevels, &out) == TermStore::Nothing();
   }
 
   // The sum of the parts' own shortest texts.

@@ -124,16 +124,15 @@ std::optional<TermStore::Loosened> TermStore::Loosen(TermId id) {
   return Loosened{WithRepeat(id, *counted, counted->a), counted->b, false};
 }
 
-// Leaves out bounds of `least` bytes, or characters, and more. `rest`: in what follows the
-// beginning of a sequence, too. `levels`: of terms inside of terms that are looked at.
-TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int levels,
-                                BoundsLeftOut* out) {
+// Leaves out bounds. `rest`: in what follows the beginning of a sequence, too. `levels`: of terms
+// inside of terms that are looked at.
+TermId TermStore::WithoutBounds(TermId id, bool rest, int levels, Loosening* out) {
   const Term& t = terms_[id.value];
   if (levels < 0 || t.children().size() > kMaxLoosened) return id;
   switch (t.kind) {
     case TermKind::kRepeat: {
       if (!t.regular) return id;
-      const TermId body = WithoutBounds(t.children()[0], least, true, levels - 1, out);
+      const TermId body = WithoutBounds(t.children()[0], true, levels - 1, out);
       // Each round takes some bytes, but for those that may take none and need not be.
       uint64_t fewest = terms_[body.value].min_length;
       // What has a fixed number of rounds may be the digits of one character.
@@ -143,21 +142,21 @@ TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int levels,
       int64_t most = t.b;
       const bool stays = out->keep_exact && out->behind && t.a == t.b;
       if (measured && !stays && most > 1 && most != kUnbounded &&
-          most >= (least + round - 1) / round) {
-        const int64_t bytes = most > kUnbounded / round ? kUnbounded : most * round;
-        out->bound = std::min(out->bound, bytes);
+          most >= (out->least + round - 1) / round) {
+        const int64_t allowed = most > kUnbounded / round ? kUnbounded : most * round;
+        out->bound = std::min(out->bound, allowed);
         most = kUnbounded;
       }
       return body == t.children()[0] && most == t.b ? id : Repeat(body, t.a, most);
     }
     case TermKind::kSequence: {
-      const TermId first = WithoutBounds(t.children()[0], least, rest, levels - 1, out);
+      const TermId first = WithoutBounds(t.children()[0], rest, levels - 1, out);
       // Loops one after another begin a state together: `\s+(\S+\s+){0,8}\S+`.
       const Term& head = terms_[t.children()[0].value];
       const bool on = rest || (head.kind == TermKind::kRepeat && head.regular);
       const bool behind = std::exchange(out->behind, true);
       const TermId second =
-          on ? WithoutBounds(t.children()[1], least, rest, levels - 1, out) : t.children()[1];
+          on ? WithoutBounds(t.children()[1], rest, levels - 1, out) : t.children()[1];
       out->behind = behind;
       return first == t.children()[0] && second == t.children()[1] ? id : Sequence(first, second);
     }
@@ -166,7 +165,7 @@ TermId TermStore::WithoutBounds(TermId id, int64_t least, bool rest, int levels,
       absl::InlinedVector<TermId, 8> parts;
       bool changed = false;
       for (TermId c : t.children()) {
-        parts.push_back(WithoutBounds(c, least, rest || t.kind == TermKind::kAnd, levels - 1, out));
+        parts.push_back(WithoutBounds(c, rest || t.kind == TermKind::kAnd, levels - 1, out));
         changed |= parts.back() != c;
       }
       if (!changed) return id;
@@ -192,11 +191,10 @@ TermStore::Counted TermStore::WithoutIdleBounds(const Counted& counted) {
       parts.push_back(sequence ? t.children()[0] : at);
       at = sequence ? t.children()[1] : Empty();
     }
-    BoundsLeftOut out;
-    out.characters = true;
+    Loosening out{.least = counted.most, .characters = true};
     bool changed = false;
     for (TermId& part : parts) {
-      const TermId loose = WithoutBounds(part, counted.most, true, kMaxLoopDepth, &out);
+      const TermId loose = WithoutBounds(part, true, kMaxLoopDepth, &out);
       changed |= loose != part;
       part = loose;
     }
@@ -213,9 +211,8 @@ TermStore::Counted TermStore::WithoutIdleBounds(const Counted& counted) {
 
 std::optional<TermStore::Loosened> TermStore::LoosenAll(TermId id, int64_t least) {
   std::lock_guard lock(mutex_);
-  BoundsLeftOut out;
-  out.keep_exact = true;
-  const TermId state = WithoutBounds(id, least, false, kMaxLoopDepth, &out);
+  Loosening out{.least = least, .keep_exact = true};
+  const TermId state = WithoutBounds(id, false, kMaxLoopDepth, &out);
   if (state == id) return std::nullopt;
   return Loosened{state, out.bound, out.plain};
 }
@@ -250,8 +247,8 @@ TermStore::LooseHead TermStore::LoosenHead(TermId id, int64_t least) {
     if (without.state == first) without.more = 0;
     head = without;
   }
-  BoundsLeftOut out;
-  head.state = WithoutBounds(head.state, least, true, kMaxLoopDepth, &out);
+  Loosening out{.least = least};
+  head.state = WithoutBounds(head.state, true, kMaxLoopDepth, &out);
   head.bound = out.bound;
   return head;
 }

@@ -597,15 +597,20 @@ class TermStore {
   std::optional<TermId> WithoutNots(TermId id, bool endless);
   TermId WithoutLeast(TermId id, LooseHead* head);
   TermId WithRepeat(TermId id, const Term& counted, int64_t min);
-  struct BoundsLeftOut {
-    int64_t bound = kUnbounded;  // bytes that they allow at least
-    bool plain = true;           // none was inside an intersection
-    bool characters = false;     // they are measured in characters of a JSON string, all of them
+  // Which bounds WithoutBounds() leaves out, and what is known of those that it did.
+  struct Loosening {
+    int64_t least;  // of the bytes that they allow
+    bool characters =
+        false;  // they are measured in characters of a JSON string instead, all of them
     // As in `X{0,9} [0-9]{12}`: a number of rounds that has something in front says where the text
-    // ends, and stays. `behind`: under way.
-    bool keep_exact = false, behind = false;
+    // ends, and stays.
+    bool keep_exact = false;
+
+    int64_t bound = kUnbounded;  // what those left out allow at least, measured so
+    bool plain = true;           // none was inside an intersection
+    bool behind = false;         // under way: something is in front
   };
-  TermId WithoutBounds(TermId id, int64_t least, bool rest, int levels, BoundsLeftOut* out);
+  TermId WithoutBounds(TermId id, bool rest, int levels, Loosening* out);
   std::optional<uint64_t> EndlessFor(TermId id, bool last, int depth, uint64_t* round);
   bool Includes(TermId whole, TermId part);
   bool AddTexts(TermId id, std::vector<std::string>* texts) const;

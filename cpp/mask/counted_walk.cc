@@ -152,6 +152,7 @@ void CountedWalk::JumpBelow(uint32_t i, const Level& from) {
   const NodeCursor cursor(*leading, nodes_, alphabets_);
   jumps_.push_back({std::move(leading), cursor, i + 1, nodes_[i].end, from,
                     alphabets_.characters(i) - from.rounds, place.stays.leads != 0});
+  SetStop();
 }
 
 }  // namespace grammask::internal

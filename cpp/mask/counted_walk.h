@@ -32,8 +32,8 @@ struct CountedPlace {
   const uint16_t* to = nullptr;  // by byte, numbers of places; once entered
   // Of ASCII, and beyond: characters that are an X each and lead back here, once looked for.
   bool looked = false, looked_leads = false;
-  bool absorbing = false;  // the loop may end, wherever ASCII X's lead
   Alphabet stays;
+  bool absorbing = false;  // the loop may end, wherever ASCII X's lead
 };
 
 // Not thread-safe.
@@ -180,10 +180,7 @@ std::optional<bool> CountedWalk::Run(int64_t most, uint64_t same, Taker&& taker)
     return std::nullopt;
   }
   path[0] = {.place = first, .escaped = places_[first].escaping};
-  if (leaps && !places_[first].escaping) {
-    JumpBelow(0, path[0]);
-    SetStop();
-  }
+  if (leaps && !places_[first].escaping) JumpBelow(0, path[0]);
   for (uint32_t i = 1;;) {
     if (i >= stop_) [[unlikely]]
       i = next(i);
@@ -230,10 +227,7 @@ std::optional<bool> CountedWalk::Run(int64_t most, uint64_t same, Taker&& taker)
         i = node.end;
         continue;
       }
-      if (leaps && node.end - i >= LeavingNodes::kWorth) {
-        JumpBelow(i, path[node.depth]);
-        SetStop();
-      }
+      if (leaps && node.end - i >= LeavingNodes::kWorth) JumpBelow(i, path[node.depth]);
     }
     ++i;
   }

@@ -192,8 +192,8 @@ std::shared_ptr<const CountedTokens> MaskCache::TokensOf(const TermStore::Counte
     }
   }
   // What leaves hardly any choice, as the rest of a UUID, is walked by few tokens each time.
-  const int64_t needed = terms_.FewestCharacters(counted.loose, counted.rest);
-  const bool few = most > kNear && most - needed <= kFewMore;
+  const bool few =
+      most > kNear && most - terms_.FewestCharacters(counted.loose, counted.rest) <= kFewMore;
   if (!few && (known || most > kNear)) most = kUnbounded;
   std::shared_ptr<const CountedTokens> made;
   {

@@ -56,6 +56,20 @@ RoundsNeeded::RoundsNeeded(TermStore* terms, TermId x, TermId rest, const RoundT
       any_number_(any_number),
       characters_(terms->IsJsonCharacter(x)) {}
 
+template <class F>
+bool RoundsNeeded::ForEachNext(const LoopPlace& p, F&& f) {
+  for (const ByteEdge& e : terms_.Expand(p.state).bytes) {
+    uint32_t last = Slice::kRefused;
+    for (int b = e.lo; b <= e.hi; ++b) {
+      const uint32_t x = XAfter(p.x, b);
+      if (x == last || x == Slice::kRefused) continue;
+      last = x;
+      if (!f(LoopPlace{e.to, x})) return false;
+    }
+  }
+  return true;
+}
+
 bool RoundsNeeded::CanEnd(const LoopPlace& p) {
   if (p.x == 0 && terms_.term(p.state).nullable) return true;
   return std::ranges::any_of(terms_.Expand(p.state).bytes, [&](const ByteEdge& edge) {
@@ -162,19 +176,13 @@ std::optional<RoundsNeeded::Needed> RoundsNeeded::Inside(const LoopPlace& from, 
   if (depth > kDeepest || ++inside_ > kMostAsked || terms_.overrun()) return std::nullopt;
   Needed best = {kNoWay, false, 0};
   if (CanEnd(from)) Better({0, any_number_ && EndsFurther(from), BytesFromEnd(from)}, &best);
-  for (const ByteEdge& e : terms_.Expand(from.state).bytes) {
-    uint32_t last = Slice::kRefused;
-    for (int b = e.lo; b <= e.hi; ++b) {
-      const uint32_t x = XAfter(from.x, b);
-      if (x == last || x == Slice::kRefused) continue;
-      last = x;
-      const LoopPlace to = {e.to, x};
-      const auto then = x == 0 ? Find(to) : Inside(to, depth + 1);
-      if (!then.has_value()) return std::nullopt;
-      Better({then->rounds + (x == 0), then->any_number, then->bytes + 1}, &best);
-    }
-  }
-  if (best.rounds == kNoWay) return std::nullopt;
+  const bool all_known = ForEachNext(from, [&](const LoopPlace& to) {
+    const auto then = to.x == 0 ? Find(to) : Inside(to, depth + 1);
+    if (!then.has_value()) return false;
+    Better({then->rounds + (to.x == 0), then->any_number, then->bytes + 1}, &best);
+    return true;
+  });
+  if (!all_known || best.rounds == kNoWay) return std::nullopt;
   known_.try_emplace(from.key(), best);
   return best;
 }
@@ -220,18 +228,12 @@ std::optional<RoundsNeeded::Needed> RoundsNeeded::Search(const LoopPlace& from) 
              &best);
     }
     if (++explored_ > kMostExplored || terms_.overrun()) return std::nullopt;
-    for (const ByteEdge& e : terms_.Expand(at.place.state).bytes) {
-      uint32_t last = Slice::kRefused;
-      for (int b = e.lo; b <= e.hi; ++b) {
-        const uint32_t x = XAfter(at.place.x, b);
-        if (x == last || x == Slice::kRefused) continue;
-        last = x;
-        const LoopPlace to = {e.to, x};
-        const bool goes_on = at.goes_on || (any_number_ && CanGoOn(to));
-        const Step next = {at.rounds + (x == 0), goes_on, to, at.bytes + 1};
-        x == 0 ? open.push_back(next) : open.push_front(next);
-      }
-    }
+    ForEachNext(at.place, [&](const LoopPlace& to) {
+      const bool goes_on = at.goes_on || (any_number_ && CanGoOn(to));
+      const Step next = {at.rounds + (to.x == 0), goes_on, to, at.bytes + 1};
+      to.x == 0 ? open.push_back(next) : open.push_front(next);
+      return true;
+    });
   }
   if (best.rounds == kNoWay) return std::nullopt;  // a search for emptiness went over its limit
   best.any_number &= any_number_;

@@ -61,6 +61,10 @@ class RoundsNeeded {
     const auto row = table_.begin() + static_cast<ptrdiff_t>(x) * 256;
     return std::any_of(row + edge.lo, row + edge.hi + 1, is);
   }
+  // Calls f for the places that the next byte leads to without leaving the loop, some of them more
+  // than once, until it returns false. Whether it never did.
+  template <class F>
+  bool ForEachNext(const LoopPlace& p, F&& f);
   bool CanGoOn(const LoopPlace& p);
   bool EndsFurther(const LoopPlace& p);
   uint32_t BytesFromEnd(const LoopPlace& p);

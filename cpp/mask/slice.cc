@@ -262,23 +262,33 @@ bool Slice::IsRefused(const Exit& exit) const {
   return table_[vocab_.nodes()[exit.node].byte] == kRefused;
 }
 
-// Calls f(exit, the text above its node).
-template <class F>
-void Slice::ForEachExit(const std::vector<Exit>& exits, F&& f) const {
+// Calls f(exit, the text above its node), until it returns false, and before it plain(from, to) for
+// the tokens since the last exit, by their places in the order of the trie; at last for those
+// behind all exits. These are of whole X's, of as many as they have characters. Whether it came to
+// the end.
+template <class Plain, class F>
+bool Slice::ForEachExit(const std::vector<Exit>& exits, Plain&& plain, F&& f) const {
   const auto nodes = vocab_.nodes();
+  bool going = true;
+  uint32_t done = 0;
   auto first_token = [&](size_t e) -> const TokenId& {
     return vocab_.trie_tokens()[nodes[exits[e].node].tokens];
   };
   ForEachText(vocab_, exits.size(), first_token, [&](size_t e, std::string_view token) {
-    f(exits[e], token.substr(0, nodes[exits[e].node].depth - size_t{1}));
+    if (!going) return;
+    const Exit exit = exits[e];
+    plain(done, nodes[exit.node].tokens);
+    done = nodes[exit.end].tokens;
+    going = f(exit, token.substr(0, nodes[exit.node].depth - size_t{1}));
   });
+  if (going) plain(done, static_cast<uint32_t>(vocab_.trie_tokens().size()));
+  return going;
 }
 
 // At and below an exit behind `text` the trie is walked with X's automaton. These are called:
 //   refused(node)            no X goes on so; whether to go on
 //   below(node, count)       as many X's end here, and each byte of what is below is one more
 //   inside(node, ends, count)
-// Between the exits all tokens are of whole X's, of as many as they have characters.
 template <class Refused, class Below, class Inside>
 bool Slice::WalkExit(const Exit& exit, std::string_view text, std::vector<Level>* path,
                      Refused&& refused, Below&& below, Inside&& inside) const {
@@ -323,7 +333,6 @@ bool Slice::WalkExit(const Exit& exit, std::string_view text, std::vector<Level>
 // False where others_ would have more than `most_others` nodes.
 bool Slice::Walk(size_t most_others) {
   const TrieNode* const nodes = vocab_.nodes().data();
-  const auto tokens = vocab_.trie_tokens();
   const TrieAlphabets& alphabets = vocab_.alphabets();
   const std::vector<Exit> exits = Exits();
   size_t refused = 0, most_nodes = 0, most_tokens = 0;
@@ -364,17 +373,11 @@ bool Slice::Walk(size_t most_others) {
       others.CopyTokens();
     }
   };
-  bool within = true;
-  uint32_t plain = 0;  // the first token behind the last exit
-  ForEachExit(exits, [&](const Exit& exit, std::string_view text) {
-    if (!within) return;
-    take_plain(plain, nodes[exit.node].tokens);
-    plain = nodes[exit.end].tokens;
+  const bool within = ForEachExit(exits, take_plain, [&](const Exit& exit, std::string_view text) {
     others.GoTo(text);
-    within = WalkExit(exit, text, &path, on_refused, on_below, on_inside);
+    return WalkExit(exit, text, &path, on_refused, on_below, on_inside);
   });
   if (!within) return false;
-  take_plain(plain, static_cast<uint32_t>(tokens.size()));
   longest_ = static_cast<int>(longest);
   others.Finish();
   return true;
@@ -422,13 +425,9 @@ void Slice::Count() {
     if (!ends) return;
     std::fill(counts + nodes[i].tokens, counts + nodes[i + 1].tokens, static_cast<uint16_t>(count));
   };
-  uint32_t plain = 0;  // the first token behind the last exit
-  ForEachExit(Exits(), [&](const Exit& exit, std::string_view text) {
-    take_plain(plain, nodes[exit.node].tokens);
-    plain = nodes[exit.end].tokens;
-    WalkExit(exit, text, &path, on_refused, on_below, on_inside);
+  ForEachExit(Exits(), take_plain, [&](const Exit& exit, std::string_view text) {
+    return WalkExit(exit, text, &path, on_refused, on_below, on_inside);
   });
-  take_plain(plain, static_cast<uint32_t>(counts_.size()));
   ForEachOf(kLong + 1, UINT64_MAX, [&](size_t i) {
     long_.push_back(static_cast<uint32_t>(i));
     return true;

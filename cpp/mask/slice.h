@@ -67,8 +67,8 @@ class Slice {
   };
   std::vector<Exit> Exits() const;
   bool IsRefused(const Exit& exit) const;
-  template <class F>
-  void ForEachExit(const std::vector<Exit>& exits, F&& f) const;
+  template <class Plain, class F>
+  bool ForEachExit(const std::vector<Exit>& exits, Plain&& plain, F&& f) const;
   template <class Refused, class Below, class Inside>
   bool WalkExit(const Exit& exit, std::string_view text, std::vector<Level>* path,
                 Refused&& refused, Below&& below, Inside&& inside) const;
