@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/block_reserve.h"
 #include "base/check.h"
 #include "base/sanitized.h"
 
@@ -69,15 +70,23 @@ class Heap {
   struct Piece {
     Piece* next;
   };
-  struct Block {
-    std::unique_ptr<std::byte[]> memory;
+  // Of memory that is touched already, where the first compiler has reserved some: a page of a
+  // block that is used for the first time is a fault in the midst of a mask otherwise.
+  struct GiveBack {
     size_t bytes;
+    void operator()(std::byte* block) const { GiveBlock(block, bytes); }
+  };
+  struct Block {
+    explicit Block(size_t bytes)
+        : memory(static_cast<std::byte*>(TakeBlock(bytes)), GiveBack{bytes}) {}
+    size_t bytes() const { return memory.get_deleter().bytes; }
+    std::unique_ptr<std::byte, GiveBack> memory;
   };
 
   [[maybe_unused]] bool Owns(const void* memory) const {
     return std::ranges::any_of(blocks_, [&](const Block& block) {
       const auto offset = static_cast<const std::byte*>(memory) - block.memory.get();
-      return offset >= 0 && static_cast<size_t>(offset) < block.bytes;
+      return offset >= 0 && static_cast<size_t>(offset) < block.bytes();
     });
   }
 
@@ -85,7 +94,7 @@ class Heap {
     if (block_ + 1 >= blocks_.size()) {
       const size_t bytes = std::clamp(std::bit_floor(bytes_), kFirstBlock, kLastBlock);
       try {
-        blocks_.push_back({std::make_unique_for_overwrite<std::byte[]>(bytes), bytes});
+        blocks_.emplace_back(bytes);
       } catch (...) {
         --pieces_;
         throw;
@@ -98,7 +107,7 @@ class Heap {
   [[gnu::noinline]] void BeginAgain() {
     if (block_ == 0 && static_cast<size_t>(next_ - blocks_[0].memory.get()) <= kLittle) return;
     while (bytes_ > kKept) {
-      bytes_ -= blocks_.back().bytes;
+      bytes_ -= blocks_.back().bytes();
       blocks_.pop_back();
     }
     free_.fill(nullptr);
@@ -107,7 +116,7 @@ class Heap {
   void TakeFrom(size_t block) {
     block_ = block;
     next_ = blocks_[block].memory.get();
-    end_ = next_ + blocks_[block].bytes;
+    end_ = next_ + blocks_[block].bytes();
   }
 
   std::array<Piece*, kClasses> free_ = {};

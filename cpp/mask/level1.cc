@@ -58,6 +58,7 @@ MaskCache::MaskCache(std::shared_ptr<const Vocab> vocab, SetTable* sets,
       slice_store_(std::move(slices)) {
   // To make a draft takes as long as many a mask: none waits for the first one.
   drafts_.slots[0] = new Draft;
+  drafts_.slots[0].load()->MakeReady(words_);
 }
 
 const Level1& MaskCache::OfState(TermId state) {

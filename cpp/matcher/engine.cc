@@ -64,14 +64,15 @@ EngineHub::EngineHub(std::shared_ptr<const Vocab> vocab, const Limits& limits)
       limits_(limits),
       slices_(SliceStore::Of(*vocab_), limits.arena_bytes / 4),
       current_(NewEngine(0)) {
-  // Nearly every grammar has JSON strings, and their slice takes milliseconds: so no request waits
-  // for it, and only the vocabulary's first compiler makes it.
-  slices_.store()->MakeJsonStrings(*vocab_);
-  // Nor for the memory of tables: what a generation has of them when it ends, with some to grow,
-  // and the greater part of what its arenas have.
+  // No request waits for the memory of tables: what a generation has of them when it ends, with
+  // some to grow, and the greater part of what its arenas have. First of all, so that what this
+  // thread works in (base/scratch.h) is of it.
   ReserveTables(limits.arena_bytes / 16 * 9);
   ReserveBlocks(limits.arena_bytes / 4);
   MapOwnCode();
+  // Nor for the slice of JSON strings, which nearly every grammar has: it takes milliseconds, and
+  // only the vocabulary's first compiler makes it.
+  slices_.store()->MakeJsonStrings(*vocab_);
 }
 
 // Not make_shared: grammars hold weak pointers, which would keep the memory of the object.

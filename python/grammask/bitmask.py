@@ -74,6 +74,12 @@ def allocate_token_bitmask(batch_size: int, vocab_size: int) -> Any:
         raise GrammaskError(
             f"batch_size is {batch_size} and vocab_size is {vocab_size}; neither may be negative"
         )
+    bitmask = _new_bitmask(shape)
+    _core._meet_tensor(bitmask)  # else the first mask does
+    return bitmask
+
+
+def _new_bitmask(shape: Tuple[int, int]) -> Any:
     torch = sys.modules.get("torch")
     if torch is not None:
         return torch.full(shape, -1, dtype=torch.int32)

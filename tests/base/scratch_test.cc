@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/block_reserve.h"
+
 namespace grammask::internal {
 namespace {
 
@@ -102,6 +104,19 @@ TEST(ScratchTest, EachThreadHasItsOwn) {
   for (std::thread& thread : threads) thread.join();
   for (size_t t = 0; t < sums.size(); ++t) EXPECT_EQ(sums[t], 200u * 4950 * t);
   EXPECT_EQ(ScratchOfThread().pieces, before.pieces);
+}
+
+// So the first mask of a thread touches no page for the first time.
+TEST(ScratchTest, BlocksAreOfTheReserve) {
+  ReserveBlocks(kMostKept);
+  const size_t kept = KeptBlockBytes();
+  if (kept == 0) GTEST_SKIP() << "no reserve, or each piece is the process's heap's";
+  std::thread([kept] {
+    const ScratchVector<char> piece(100);
+    EXPECT_EQ(ScratchOfThread().block_bytes, kSmallestKept);
+    EXPECT_EQ(KeptBlockBytes() + kSmallestKept, kept);
+  }).join();
+  EXPECT_EQ(KeptBlockBytes(), kept);
 }
 
 // A thread's variable that holds pieces may go after the heap.

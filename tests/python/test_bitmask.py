@@ -65,6 +65,18 @@ assert logits[0, 0] == 0 and logits[0, 1] == float("-inf")
 """)
 
 
+# Where numpy.ndarray is looked up, a mask waits for it.
+def test_what_a_bitmask_is_is_known_before_the_first_mask():
+    run("""
+import sys
+import grammask, numpy
+sys.modules.pop("torch", None)
+mask = grammask.allocate_token_bitmask(2, 33)
+del sys.modules["numpy"]
+assert grammask._core._describe_tensor(mask, "numpy")["shape"] == [2, 2]
+""")
+
+
 # A program that has not imported torch gets no torch, and may go on as if it had.
 def test_torch_is_imported_when_a_tensor_is_asked_for():
     if importlib.util.find_spec("torch") is None:
