@@ -338,9 +338,12 @@ class CasesMaker {
 
   Json Root() {
     Json schema;
-    switch (Below(5)) {
+    switch (Below(6)) {
       case 0:
         schema = {{"oneOf", Branches()}};
+        break;
+      case 5:
+        schema = {{"oneOf", Nested(Below(4))}};
         break;
       case 1:
         schema = {{"not", {{Pick({"anyOf", "oneOf"}), Branches()}}}};
@@ -408,9 +411,9 @@ class CasesMaker {
         return {{"not", {{"enum", {Pick({"x", "y", "z"}), "w"}}}}};
     }
   }
-  Json Branches() {
+  Json Branches() { return Branches(3 + Below(4)); }
+  Json Branches(int count) {
     Json list = Json::array();
-    int count = 3 + Below(4);
     for (int i = 0; i < count; ++i) {
       Json branch = {{"type", "object"}};
       if (Below(4) != 0) branch["properties"]["t"] = Tag();
@@ -418,6 +421,21 @@ class CasesMaker {
       branch["required"] =
           Below(4) == 0 ? Json::array() : Json::array({Pick({"t", "t", "a", "b"})});
       if (Below(3) == 0) branch["additionalProperties"] = false;
+      list.push_back(branch);
+    }
+    return list;
+  }
+  // Branches that have branches themselves, some with what they have in common beside these.
+  Json Nested(int depth) {
+    Json list = Json::array();
+    for (int i = 0; i < 2; ++i) {
+      if (Below(3) == 0) {
+        list.push_back({{"properties", {{"t", Tag()}, {Key(), Member()}}}});
+        continue;
+      }
+      Json branch = {{"oneOf", depth == 0 ? Branches(2) : Nested(depth - 1)}};
+      if (Below(2) != 0) branch["properties"]["t"] = Tag();
+      if (Below(3) == 0) branch["required"] = Json::array({Pick({"t", "a"})});
       list.push_back(branch);
     }
     return list;

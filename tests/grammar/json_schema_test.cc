@@ -276,6 +276,49 @@ TEST(JsonSchemaSteps, BranchesToldApartByTags) {
   }
 }
 
+// Branches of branches name a tag that only what stands beside the outermost requires. By
+// themselves any two of them overlap, in objects without the tag.
+TEST(JsonSchemaSteps, BranchesOfBranchesToldApartByWhatIsBeside) {
+  std::string kinds;
+  for (int i = 0; i < 12; ++i) {
+    const std::string n = std::to_string(i);
+    kinds += std::string(i == 0 ? "" : ",") + R"({"properties":{"p)" + n +
+             R"(":{"type":"string"}},"oneOf":[{"properties":{"k":{"enum":["in)" + n +
+             R"("]},"way":{"enum":["in"]}}},{"properties":{"k":{"enum":["out)" + n +
+             R"("]},"size":{"type":"integer"}}}]})";
+  }
+  const std::string branches =
+      R"("oneOf":[{"properties":{"k":{"pattern":"^x"}}},{"oneOf":[)" + kinds + "]}]";
+  JsonSchemaOptions options = Free();
+  options.any_order = true;
+  for (const std::string& beside :
+       {std::string(R"("properties":{"k":{"type":"string"}},"required":["k"])"),
+        std::string(R"("allOf":[{"properties":{"k":{"type":"string"}},"required":["k"]}])")}) {
+    const StatusOr<Grammar> grammar =
+        GrammarFromJsonSchema(R"({"type":"object",)" + beside + "," + branches + "}", options);
+    ASSERT_TRUE(grammar.ok()) << grammar.status().message();
+    Recognizer recognizer(*grammar);
+    for (std::string_view text :
+         {R"({"k":"in3","way":"in"})", R"({"k":"in11"})", R"({"p3":1,"k":"xy"})",
+          R"({"size":2,"k":"out7","p7":"a","p6":1})", R"({"k":"out0","way":"any"})"}) {
+      EXPECT_TRUE(recognizer.Matches(text)) << beside << text;
+    }
+    for (std::string_view text :
+         {R"({})", R"({"way":"in"})", R"({"k":"in3","way":"out"})", R"({"k":"in12"})",
+          R"({"k":"out7","p7":1})", R"({"k":"out7","size":"a"})", R"({"k":7})"}) {
+      EXPECT_FALSE(recognizer.Matches(text)) << beside << text;
+    }
+  }
+  // Such a branch may have no value, or apply itself.
+  EXPECT_EQ(Normal(R"({"required":["k"],"type":"object","oneOf":[{"type":"object"},
+                       {"type":"null","oneOf":[{"const":null},{"minimum":1}]}]})"),
+            "object 1.. {k: any; any...}\n");
+  const auto cyclic = GrammarFromJsonSchema(
+      R"({"required":["k"],"oneOf":[{"$ref":"#"},{"type":"object"}]})", Free());
+  EXPECT_NE(cyclic.status().message().find("applies itself"), std::string::npos)
+      << cyclic.status().message();
+}
+
 // A pattern of keys that is also one of names, and of values, is parsed once.
 TEST(JsonSchemaSteps, PatternsOfKeysAndValuesAreOne) {
   const Grammar grammar = GrammarFromJsonSchema(R"({"type":"object","properties":{"x1":true},
@@ -581,6 +624,37 @@ TEST(JsonSchemaBounds, ManyValuesAndManyProperties) {
   EXPECT_LT(grammar.node_count(), 10'000u);
   EXPECT_TRUE(Accepts(grammar, R"({"p3":null,"p17":null,"p999":null})"));
   EXPECT_FALSE(Accepts(grammar, R"({"p17":null,"p3":null})"));
+}
+
+// Each schema has all those of the next level for branches: ever more ways lead down.
+TEST(JsonSchemaBounds, BranchesOfBranchesAreBounded) {
+  for (int width : {2, 5, 12}) {
+    std::string defs;
+    auto name = [](int level, int i) { return std::to_string(level) + "_" + std::to_string(i); };
+    for (int level = 0; level < 40; ++level) {
+      for (int i = 0; i < width; ++i) {
+        defs +=
+            "\"" + name(level, i) + R"(":{"required":["k)" + std::to_string(i) + R"("],"oneOf":[)";
+        for (int j = 0; j < width; ++j) {
+          defs +=
+              std::string(j == 0 ? "" : ",") + R"({"$ref":"#/$defs/)" + name(level + 1, j) + "\"}";
+        }
+        defs += "]},";
+      }
+    }
+    for (int i = 0; i < width; ++i) {
+      defs += (i == 0 ? "\"" : ",\"") + name(40, i) + R"(":{"type":)" +
+              (i == 1 ? "\"object\"}" : "\"null\"}");
+    }
+    Limits limits;
+    limits.max_schema_steps = 1'000'000;
+    const auto grammar =
+        GrammarFromJsonSchema(R"({"$ref":"#/$defs/0_1","$defs":{)" + defs + "}}", Free(), limits);
+    ASSERT_TRUE(grammar.ok()) << grammar.status().message();
+    EXPECT_TRUE(Accepts(*grammar, R"({"k1":0})"));
+    EXPECT_FALSE(Accepts(*grammar, R"({"k0":0,"k1":0})"));
+    EXPECT_FALSE(Accepts(*grammar, R"({"k0":0})"));
+  }
 }
 
 TEST(JsonSchemaBounds, CrossProductsAreBounded) {

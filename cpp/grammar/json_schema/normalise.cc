@@ -197,7 +197,7 @@ StatusOr<ScratchVector<ExprId>> Normaliser::PartsOf(ExprId expr) {
 }
 
 Status Normaliser::PartsOfSchema(const Schema& schema, ScopeId scope, ScratchVector<ExprId>* parts,
-                                 bool inner) {
+                                 int depth) {
   const JsonDocument& d = tree_.document();
   auto add = [&](JsonId node) -> Status {
     GM_ASSIGN_OR_RETURN(ExprId expr, SchemaExpr(node, scope));
@@ -215,11 +215,10 @@ Status Normaliser::PartsOfSchema(const Schema& schema, ScopeId scope, ScratchVec
     if (!schema.Has(k)) continue;
     for (JsonId e : d.elements(*schema.Get(k))) {
       GM_RETURN_IF_ERROR(add(e));
-      if (k != Keyword::kAllOf || inner) continue;
-      GM_ASSIGN_OR_RETURN(const Schema* within, Inline(scope, parts->back()));
+      GM_ASSIGN_OR_RETURN(const Schema* within, Inline(schema, k, scope, parts->back(), depth));
       if (within == nullptr) continue;
       parts->pop_back();
-      GM_RETURN_IF_ERROR(PartsOfSchema(*within, scope, parts, true));
+      GM_RETURN_IF_ERROR(PartsOfSchema(*within, scope, parts, depth + 1));
     }
   }
   if (schema.Has(Keyword::kNot)) GM_RETURN_IF_ERROR(add(*schema.Get(Keyword::kNot)));
@@ -239,16 +238,42 @@ Status Normaliser::PartsOfSchema(const Schema& schema, ScopeId scope, ScratchVec
   return {};
 }
 
-StatusOr<const Schema*> Normaliser::Inline(ScopeId scope, ExprId expr) {
+// Branches of oneOf that have an oneOf themselves may be told apart only by what stands beside the
+// outer one, as by a `type` that they name but do not require; each for itself is then a union of
+// what any two of its own branches leave of one another.
+StatusOr<const Schema*> Normaliser::Inline(const Schema& schema, Keyword list, ScopeId scope,
+                                           ExprId expr, int depth) {
   const Schema* none = nullptr;
   if (options_.widen || tree_.has_unevaluated()) return none;  // both ask about it for itself
   if (pool_.kind(expr) != ExprKind::kSchema || pool_.scope(expr) != scope) return none;
-  GM_ASSIGN_OR_RETURN(const Schema* schema, tree_.Read(pool_.node(expr)));
-  for (Keyword k : {Keyword::kOneOf, Keyword::kNot, Keyword::kIf, Keyword::kDependentRequired,
-                    Keyword::kDependentSchemas, Keyword::kDependencies}) {
-    if (schema->Has(k)) return schema;
+  if (list == Keyword::kAnyOf || depth >= (list == Keyword::kAllOf ? 1 : kMaxWithin)) return none;
+  GM_ASSIGN_OR_RETURN(const Schema* inner, tree_.Read(pool_.node(expr)));
+  if (list == Keyword::kAllOf) {
+    for (Keyword k : {Keyword::kOneOf, Keyword::kNot, Keyword::kIf, Keyword::kDependentRequired,
+                      Keyword::kDependentSchemas, Keyword::kDependencies}) {
+      if (inner->Has(k)) return inner;
+    }
+    return none;
   }
-  return none;
+  // Nothing is known of the value that the branches do not say.
+  constexpr uint64_t kBefore = (uint64_t{1} << static_cast<int>(Keyword::kOneOf)) - 2;
+  if (!inner->Has(Keyword::kOneOf) || (depth == 0 && (schema.present & kBefore) == 0)) return none;
+  int left = kMaxBranches;
+  GM_ASSIGN_OR_RETURN(bool few, TakeBranches(*inner, scope, depth + 1, &left));
+  return few ? inner : none;
+}
+
+StatusOr<bool> Normaliser::TakeBranches(const Schema& schema, ScopeId scope, int depth, int* left) {
+  if (depth > kMaxWithin || !schema.Has(Keyword::kOneOf)) return true;
+  for (JsonId e : tree_.document().elements(*schema.Get(Keyword::kOneOf))) {
+    if (--*left < 0) return false;
+    GM_ASSIGN_OR_RETURN(ExprId expr, SchemaExpr(e, scope));
+    if (pool_.kind(expr) != ExprKind::kSchema || pool_.scope(expr) != scope) continue;
+    GM_ASSIGN_OR_RETURN(const Schema* inner, tree_.Read(pool_.node(expr)));
+    GM_ASSIGN_OR_RETURN(bool few, TakeBranches(*inner, scope, depth + 1, left));
+    if (!few) return false;
+  }
+  return true;
 }
 
 StatusOr<const ValueSet*> Normaliser::Evaluate(ExprId root) {

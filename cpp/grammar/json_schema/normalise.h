@@ -95,6 +95,10 @@ class Normaliser {
   // evaluation may ask for another on the way.
   static constexpr int kEmptinessDepth = 4;
   static constexpr int kMaxLevel = 12;
+  // How many schemas within one another are combined with what is known of the value, and how many
+  // branches they may have in all.
+  static constexpr int kMaxWithin = 3;
+  static constexpr int kMaxBranches = 128;
   struct Slot {
     const ValueSet* set = nullptr;
     int busy = 0;  // the level of the evaluation that is at work on it; 0: none
@@ -108,13 +112,18 @@ class Normaliser {
   Slot& SlotOf(ExprId expr);
   StatusOr<ScratchVector<ExprId>> PartsOf(ExprId expr);
   Status PartsOfSchema(const Schema& schema, ScopeId scope, ScratchVector<ExprId>* parts,
-                       bool inner = false);
+                       int depth = 0);
   ExprId& ExprOfNode(JsonId node, ScopeId scope);
   // The first schema of the document that says the same of a value, whatever else is written in it.
   const Schema& FirstAlike(const Schema& schema);
-  // The schema of `expr` where it is better combined with what is known of the value already than
-  // for itself: it tells cases apart. It is applied in `scope`. nullptr otherwise.
-  StatusOr<const Schema*> Inline(ScopeId scope, ExprId expr);
+  // The schema of `expr`, which the allOf or oneOf (`list`) of `schema` applies in `scope`, where
+  // it is better combined with what is known of the value already than for itself: it tells cases
+  // apart. nullptr otherwise. `depth`: how many such schemas `schema` is in.
+  StatusOr<const Schema*> Inline(const Schema& schema, Keyword list, ScopeId scope, ExprId expr,
+                                 int depth);
+  // Takes from `left` what there is of branches of oneOf in `schema`, and in those of them that are
+  // combined within it. False where that is more.
+  StatusOr<bool> TakeBranches(const Schema& schema, ScopeId scope, int depth, int* left);
   StatusOr<ValueSet> Combine(ExprId expr);
   StatusOr<ValueSet> CombineAnd(ExprId expr);
   StatusOr<ValueSet> ValueOf(JsonId node);

@@ -149,8 +149,9 @@ StatusOr<ValueSet> SchemaCombiner::Run() {
   return std::move(set_);
 }
 
-StatusOr<ValueSet> SchemaCombiner::RunWithin(ValueSet base) {
+StatusOr<ValueSet> SchemaCombiner::RunWithin(ValueSet base, int depth) {
   base_ = std::move(base);
+  depth_ = depth;
   return Run();
 }
 
@@ -197,18 +198,14 @@ Status SchemaCombiner::ApplyExpr(Keyword keyword, ExprId expr) {
 Status SchemaCombiner::ApplyList(Keyword keyword) {
   for (JsonId e : document_.elements(*schema_.Get(keyword))) {
     GM_ASSIGN_OR_RETURN(ExprId expr, Sub(e));
-    const Schema* within = nullptr;
-    if (!base_) {
-      GM_ASSIGN_OR_RETURN(within, n_.Inline(pool_.scope(expr_), expr));
-    }
+    GM_ASSIGN_OR_RETURN(const Schema* within,
+                        n_.Inline(schema_, keyword, pool_.scope(expr_), expr, depth_));
     if (within == nullptr) {
       GM_RETURN_IF_ERROR(Tolerate(keyword, ApplyExpr(keyword, expr)));
       continue;
     }
-    StatusOr<ValueSet> both =
-        SchemaCombiner(&n_, *within, expr_).RunWithin(std::exchange(set_, {}));
-    if (!both.ok()) return both.status();
-    set_ = *std::move(both);
+    GM_ASSIGN_OR_RETURN(
+        set_, SchemaCombiner(&n_, *within, expr_).RunWithin(std::exchange(set_, {}), depth_ + 1));
   }
   return {};
 }
@@ -232,21 +229,25 @@ Status SchemaCombiner::ApplyAnyOf() {
 }
 
 // Of each branch, within `base`, what no other branch holds. Branches that are provably apart need
-// no complement.
+// no complement. What is in the base and in a branch needs no other of which only that is known.
 template <class T>
 StatusOr<ScratchVector<T>> SchemaCombiner::ExactlyOne(
     const ScratchVector<T>& base, ScratchVector<const ScratchVector<T>*> branches,
-    const ScratchVector<bool>& loose, Status* left_out) {
+    const ScratchVector<Branch>& kinds, Status* left_out) {
   // Where two branches hold everything, none holds a value alone.
   size_t all = 0;
   for (size_t i = 0; i < branches.size(); ++i) {
-    all += !loose[i] && HoldsAll(*branches[i]);
+    all += kinds[i] != Branch::kLoose && HoldsAll(*branches[i]);
   }
   if (all > 1) return ScratchVector<T>();
   ScratchVector<ScratchVector<T>> inside(branches.size());
   ScratchVector<size_t> alive;
   for (size_t i = 0; i < branches.size(); ++i) {
-    GM_ASSIGN_OR_RETURN(inside[i], algebra_.MeetAll(base, *branches[i]));
+    if (kinds[i] == Branch::kWithin) {
+      inside[i] = *branches[i];
+    } else {
+      GM_ASSIGN_OR_RETURN(inside[i], algebra_.MeetAll(base, *branches[i]));
+    }
     if (!inside[i].empty()) alive.push_back(i);
   }
   ScratchVector<ScratchVector<size_t>> overlaps(branches.size());
@@ -272,8 +273,8 @@ StatusOr<ScratchVector<T>> SchemaCombiner::ExactlyOne(
   for (size_t i : alive) {
     ScratchVector<T> rest = std::move(inside[i]);
     for (size_t j : overlaps[i]) {
-      GM_ASSIGN_OR_RETURN(rest,
-                          n_.SubtractLoosely(std::move(rest), *branches[j], loose[j], left_out));
+      GM_ASSIGN_OR_RETURN(rest, n_.SubtractLoosely(std::move(rest), *branches[j],
+                                                   kinds[j] == Branch::kLoose, left_out));
     }
     for (T& c : rest) out.push_back(std::move(c));
   }
@@ -281,10 +282,27 @@ StatusOr<ScratchVector<T>> SchemaCombiner::ExactlyOne(
 }
 
 Status SchemaCombiner::ApplyOneOf() {
+  const std::span<const JsonId> list = document_.elements(*schema_.Get(Keyword::kOneOf));
   ScratchVector<const ValueSet*> branches;
-  for (JsonId e : document_.elements(*schema_.Get(Keyword::kOneOf))) {
+  ScratchVector<ValueSet> within;  // those that are combined within `set_`
+  within.reserve(list.size());
+  ScratchVector<bool> met;
+  for (JsonId e : list) {
     GM_ASSIGN_OR_RETURN(ExprId expr, Sub(e));
-    branches.push_back(&n_.Known(expr));
+    GM_ASSIGN_OR_RETURN(const Schema* inner,
+                        n_.Inline(schema_, Keyword::kOneOf, pool_.scope(expr_), expr, depth_));
+    met.push_back(inner != nullptr);
+    if (inner == nullptr) {
+      branches.push_back(&n_.Known(expr));
+      continue;
+    }
+    // That one of the branches has no value is no reason for all of them to have none.
+    const bool clashes = n_.clashes_.contains(expr_);
+    GM_ASSIGN_OR_RETURN(ValueSet both,
+                        SchemaCombiner(&n_, *inner, expr_).RunWithin(set_, depth_ + 1));
+    if (!clashes) n_.clashes_.erase(expr_);
+    within.push_back(std::move(both));
+    branches.push_back(&within.back());
   }
   // Of branches that may be too large, several may hold a value that only one is meant to hold.
   Status left_out;
@@ -302,13 +320,15 @@ Status SchemaCombiner::ApplyOneOf() {
     if (mine.empty()) return {};
     ScratchVector<std::remove_reference_t<decltype(mine)> const*> lists;
     lists.reserve(branches.size());
-    ScratchVector<bool> loose;
-    for (const ValueSet* b : branches) {
-      lists.push_back(&(b->*member));
-      loose.push_back(b->widened & type);
+    ScratchVector<Branch> kinds;
+    for (size_t i = 0; i < branches.size(); ++i) {
+      lists.push_back(&(branches[i]->*member));
+      kinds.push_back(met[i]                        ? Branch::kWithin
+                      : branches[i]->widened & type ? Branch::kLoose
+                                                    : Branch::kExact);
     }
     Status more;
-    auto result = ExactlyOne(mine, std::move(lists), loose, &more);
+    auto result = ExactlyOne(mine, std::move(lists), kinds, &more);
     if (!result.ok()) {
       return Tolerate(Keyword::kOneOf, At(Keyword::kOneOf, result.status()), type);
     }

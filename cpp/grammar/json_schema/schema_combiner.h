@@ -24,8 +24,8 @@ class SchemaCombiner {
         expr_(expr) {}
 
   StatusOr<ValueSet> Run();
-  // The same within `base`, for a schema in the allOf of another.
-  StatusOr<ValueSet> RunWithin(ValueSet base);
+  // The same within `base`, for a schema in the allOf or oneOf of another; `depth`: of how many.
+  StatusOr<ValueSet> RunWithin(ValueSet base, int depth);
 
  private:
   // What the keywords of one type say.
@@ -52,10 +52,16 @@ class SchemaCombiner {
   Status ApplyAsChoice(const JsonMember& member);
   template <class T>
   Status ApplyUnevaluated(Keyword keyword, EvaluatedCases<T>* evaluated, ScratchVector<T>* sets);
+  // What is known of a branch of oneOf.
+  enum class Branch : uint8_t {
+    kExact,
+    kLoose,   // too large, maybe
+    kWithin,  // met with `set_`
+  };
   template <class T>
   StatusOr<ScratchVector<T>> ExactlyOne(const ScratchVector<T>& base,
                                         ScratchVector<const ScratchVector<T>*> branches,
-                                        const ScratchVector<bool>& loose, Status* left_out);
+                                        const ScratchVector<Branch>& kinds, Status* left_out);
 
   StatusOr<int64_t> Count(Keyword keyword);
   StatusOr<Decimal> Number(Keyword keyword);
@@ -82,6 +88,7 @@ class SchemaCombiner {
   ExprId expr_;
   ValueSet set_;
   std::optional<ValueSet> base_;
+  int depth_ = 0;  // of schemas combined within others
 };
 
 }  // namespace grammask::internal
