@@ -67,8 +67,8 @@ TensorRoute RouteOf(std::string_view name) {
 }
 
 // Finds out how to look at arrays of this one's type, which is kept: 30 us that the first mask need
-// not take.
-void MeetTensor(py::handle array) { const BorrowedTensor tensor(array, "array"); }
+// not take. Not for tensors: one of a tracing mode has nothing to look at.
+void MeetArray(py::handle array) { const BorrowedTensor tensor(array, "array"); }
 
 // What the bindings see of an array, by one route: for tests.
 py::dict DescribeTensor(py::handle array, const std::string& route) {
@@ -138,8 +138,8 @@ void BindApply(py::module_& m) {
 --
 
 Sets refused logits to minus infinity, in place. See grammask.apply_token_bitmask_inplace.)");
-  m.def("_meet_tensor", &MeetTensor, py::arg("array"),
-        "_meet_tensor(array)\n--\n\nFinds out how to look at arrays of this one's type.");
+  m.def("_meet_array", &MeetArray, py::arg("array"),
+        "_meet_array(array)\n--\n\nFinds out how to look at arrays of this one's type.");
   m.def("_describe_tensor", &DescribeTensor, py::arg("array"), py::arg("route") = "auto",
         "_describe_tensor(array, route='auto')\n--\n\nHow an array looks from C++, as a dict.");
   m.def("get_bitmask_size", &GetBitmaskSize, py::arg("vocab_size"),

@@ -74,23 +74,18 @@ def allocate_token_bitmask(batch_size: int, vocab_size: int) -> Any:
         raise GrammaskError(
             f"batch_size is {batch_size} and vocab_size is {vocab_size}; neither may be negative"
         )
-    bitmask = _new_bitmask(shape)
-    _core._meet_tensor(bitmask)  # else the first mask does
-    return bitmask
-
-
-def _new_bitmask(shape: Tuple[int, int]) -> Any:
     torch = sys.modules.get("torch")
     if torch is not None:
         return torch.full(shape, -1, dtype=torch.int32)
     import numpy
 
     bitmask = numpy.full(shape, -1, dtype=numpy.int32)
-    if not _has_torch():
-        return bitmask
-    from .host_bitmask import HostBitmask
+    if _has_torch():
+        from .host_bitmask import HostBitmask
 
-    return bitmask.view(HostBitmask)
+        bitmask = bitmask.view(HostBitmask)
+    _core._meet_array(bitmask)  # else the first mask does
+    return bitmask
 
 
 def reset_token_bitmask(bitmask: Any) -> None:

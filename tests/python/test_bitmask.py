@@ -41,6 +41,19 @@ def test_allocates_torch_once_it_is_imported():
     assert grammask.bitmask_dtype is torch.int32
 
 
+# Tensors that have no memory: nothing is asked of them.
+def test_allocates_where_torch_traces():
+    torch = pytest.importorskip("torch")
+    with torch.device("meta"):
+        assert grammask.allocate_token_bitmask(1, 100).device.type == "meta"
+    with torch._subclasses.FakeTensorMode():
+        assert tuple(grammask.allocate_token_bitmask(2, 100).shape) == (2, 4)
+    allocate = torch.compile(
+        lambda x: x + grammask.allocate_token_bitmask(1, 100).sum(), backend="eager", fullgraph=True
+    )
+    assert allocate(torch.ones(1)).item() == -3
+
+
 def run(code):
     """Runs code in a process of its own, which has imported nothing yet."""
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
