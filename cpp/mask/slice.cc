@@ -19,6 +19,9 @@
 #include <bit>
 #include <cstring>
 #include <utility>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "base/check.h"
 #include "mask/regions.h"
@@ -52,6 +55,25 @@ uint64_t BitsOf(const uint8_t* flags) {
     for (int k = 0; k < 8; ++k) eight |= uint64_t{flags[8 * i + k]} << (8 * k);
     bits |= (eight * 0x0102040810204080u >> 56) << (8 * i);
   }
+  return bits;
+}
+
+// Of 64 numbers, a bit for each of 1..most; `most` is not 0.
+uint64_t BitsUpTo(const uint8_t* numbers, uint8_t most) {
+  uint64_t bits = 0;
+#ifdef __SSE2__
+  const __m128i last = _mm_set1_epi8(static_cast<char>(most - 1)), one = _mm_set1_epi8(1);
+  for (int i = 0; i < 64; i += 16) {
+    const auto* const at = reinterpret_cast<const __m128i*>(numbers + i);
+    const __m128i from_zero = _mm_sub_epi8(_mm_loadu_si128(at), one);  // of 0 the greatest
+    const __m128i within = _mm_cmpeq_epi8(_mm_min_epu8(from_zero, last), from_zero);
+    bits |= uint64_t{static_cast<uint32_t>(_mm_movemask_epi8(within))} << i;
+  }
+#else
+  uint8_t flags[64];
+  for (int i = 0; i < 64; ++i) flags[i] = static_cast<uint8_t>(numbers[i] - 1) < most ? 1 : 0;
+  bits = BitsOf(flags);
+#endif
   return bits;
 }
 
@@ -448,35 +470,45 @@ const uint32_t* Slice::UpTo(uint64_t most) {
 }
 
 // That of all is what others() lacks. From it what has more X's is taken out, which few tokens are;
-// of a small number it is put together.
+// that of a small number is put together.
 const uint32_t* Slice::Make(size_t n) {
   if (const uint32_t* known = bitmaps_[n].load(std::memory_order_acquire)) return known;
   auto* bitmap = new uint32_t[words_]();
   const bool all = n == static_cast<size_t>(longest_);
   if (!all && counts_.empty()) Count();
-  const auto tokens = vocab_.trie_tokens();
   if (all) {
     std::ranges::copy(vocab_.text_bits(), bitmap);
     for (TokenId t : others_.tokens) ClearBit(bitmap, t);
   } else if (n >= kLong) {
     std::memcpy(bitmap, Make(static_cast<size_t>(longest_)), words_ * 4);
     for (uint32_t i : long_) {
-      if (counts_[i] > n) ClearBit(bitmap, tokens[i]);
+      if (counts_[i] > n) ClearBit(bitmap, vocab_.trie_tokens()[i]);
     }
-  } else if (n >= kMany) {
-    std::memcpy(bitmap, Make(static_cast<size_t>(longest_)), words_ * 4);
-    ForEachOf(n + 1, UINT64_MAX, [&](size_t i) {
-      ClearBit(bitmap, tokens[i]);
-      return true;
-    });
   } else {
-    ForEachOf(1, n, [&](size_t i) {
-      SetBit(bitmap, tokens[i]);
-      return true;
-    });
+    PutFew(n, bitmap);
   }
   bitmaps_[n].store(bitmap, std::memory_order_release);
   return bitmap;
+}
+
+// The tokens of 1..n X, n < kLong. By token: the bits of a block are made together, where each
+// would be written by itself somewhere else in the order of the trie.
+void Slice::PutFew(size_t n, uint32_t* bitmap) {
+  if (n == 0) return;
+  if (few_.empty()) {
+    few_.resize((words_ * 32 + kBlock - 1) / kBlock * kBlock);
+    const auto tokens = vocab_.trie_tokens();
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      few_[static_cast<size_t>(tokens[i])] =
+          static_cast<uint8_t>(std::min<size_t>(counts_[i], kLong + 1));
+    }
+  }
+  static_assert(kBlock == 64);
+  for (size_t w = 0; w < words_; w += 2) {
+    const uint64_t bits = BitsUpTo(few_.data() + w * 32, static_cast<uint8_t>(n));
+    bitmap[w] = static_cast<uint32_t>(bits);
+    if (w + 1 < words_) bitmap[w + 1] = static_cast<uint32_t>(bits >> 32);
+  }
 }
 
 std::span<const uint16_t> Slice::Counts() {
@@ -499,7 +531,7 @@ std::optional<std::vector<uint32_t>> Slice::Between(uint64_t from, uint64_t to, 
 size_t Slice::memory_bytes() const {
   std::lock_guard lock(mutex_);
   size_t bytes = sizeof(Slice) + table_.capacity() * 2 + counts_.capacity() * 2 +
-                 long_.capacity() * 4 + others_.memory_bytes() +
+                 long_.capacity() * 4 + few_.capacity() + others_.memory_bytes() +
                  bitmaps_.capacity() * sizeof(bitmaps_[0]);
   for (const auto& bitmap : bitmaps_) bytes += bitmap.load() != nullptr ? words_ * 4 : 0;
   return bytes;

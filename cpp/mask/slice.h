@@ -75,11 +75,11 @@ class Slice {
   bool Walk(size_t most_others);
   void Count();
   const uint32_t* Make(size_t n);
+  void PutFew(size_t n, uint32_t* bitmap);
   template <class F>
   void ForEachOf(uint64_t from, uint64_t to, F&& f) const;
 
   static constexpr size_t kLong = 16;
-  static constexpr size_t kMany = 6;    // X that about half of the tokens have
   static constexpr size_t kBlock = 64;  // tokens looked at together
 
   const Vocab& vocab_;
@@ -89,6 +89,9 @@ class Slice {
   int longest_ = 0;
   std::vector<uint16_t> counts_;  // Counts(), once known
   std::vector<uint32_t> long_;    // indexes of tokens of more than kLong X, once known
+  // By token, once a bitmap of few X is asked for: the number of X as far as kLong + 1, 0 where it
+  // is none. To a whole number of blocks.
+  std::vector<uint8_t> few_;
   TokenTrie others_;
   uint32_t root_children_[256] = {};
   std::vector<std::atomic<uint32_t*>> bitmaps_;  // by number, 0..longest_

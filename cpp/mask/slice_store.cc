@@ -114,9 +114,9 @@ void SliceStore::MakeJsonStrings(const Vocab& vocab) {
       x = terms.Character(CodePointSet::All(), true);
     }
     std::shared_ptr<Slice> slice = Get(vocab, &terms, x);
-    for (const int fewer : {0, 1}) {  // counted as well
-      slice->UpTo(static_cast<uint64_t>(std::max(slice->longest() - fewer, 0)));
-    }
+    // Counted as well, and ready for the bitmaps of few characters.
+    const auto longest = static_cast<uint64_t>(slice->longest());
+    for (const uint64_t most : {longest, uint64_t{1}}) slice->UpTo(std::min(most, longest));
     std::lock_guard lock(mutex_);
     stays_ = std::move(slice);
   });

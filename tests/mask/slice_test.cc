@@ -88,8 +88,9 @@ void CheckSlice(const Vocab& vocab, Slice* slice,
   EXPECT_TRUE(trie.nodes.empty() || std::memcmp(slice->others().nodes.data(), trie.nodes.data(),
                                                 trie.nodes.size() * sizeof(TrieNode)) == 0);
   const size_t words = (static_cast<size_t>(vocab.size()) + 31) / 32;
-  for (uint64_t most : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{7}, uint64_t{39},
-                        uint64_t{40}, uint64_t{41}, uint64_t{1} << 62}) {
+  for (uint64_t most :
+       {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{7}, uint64_t{15}, uint64_t{16},
+        uint64_t{17}, uint64_t{39}, uint64_t{40}, uint64_t{41}, uint64_t{1} << 62}) {
     std::vector<TokenId> expected;
     for (TokenId t = 0; t < vocab.size(); ++t) {
       if (vocab.is_text(t) && count(vocab.bytes(t)).value_or(most + 1) <= most)
