@@ -57,8 +57,9 @@ MaskCache::MaskCache(std::shared_ptr<const Vocab> vocab, SetTable* sets,
       bitmaps_(vocab_->trie_tokens(), vocab_->text_bits(), vocab_->token_blocks()),
       slice_store_(std::move(slices)) {
   // To make a draft takes as long as many a mask: none waits for the first one.
-  drafts_.slots[0] = new Draft;
-  drafts_.slots[0].load()->MakeReady(words_);
+  auto draft = std::make_unique<Draft>();
+  draft->MakeReady(words_);
+  drafts_.slots[0] = draft.release();
 }
 
 const Level1& MaskCache::OfState(TermId state) {

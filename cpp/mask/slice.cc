@@ -500,7 +500,7 @@ void Slice::PutFew(size_t n, uint32_t* bitmap) {
     const auto tokens = vocab_.trie_tokens();
     for (size_t i = 0; i < tokens.size(); ++i) {
       few_[static_cast<size_t>(tokens[i])] =
-          static_cast<uint8_t>(std::min<size_t>(counts_[i], kLong + 1));
+          static_cast<uint8_t>(std::min<size_t>(counts_[i], kLong));
     }
   }
   static_assert(kBlock == 64);

@@ -89,8 +89,8 @@ class Slice {
   int longest_ = 0;
   std::vector<uint16_t> counts_;  // Counts(), once known
   std::vector<uint32_t> long_;    // indexes of tokens of more than kLong X, once known
-  // By token, once a bitmap of few X is asked for: the number of X as far as kLong + 1, 0 where it
-  // is none. To a whole number of blocks.
+  // By token, once a bitmap of few X is asked for: the number of X as far as kLong, 0 where it is
+  // none. To a whole number of blocks.
   std::vector<uint8_t> few_;
   TokenTrie others_;
   uint32_t root_children_[256] = {};

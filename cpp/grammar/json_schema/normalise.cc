@@ -238,6 +238,13 @@ Status Normaliser::PartsOfSchema(const Schema& schema, ScopeId scope, ScratchVec
   return {};
 }
 
+StatusOr<const Schema*> Normaliser::SchemaIn(ScopeId scope, ExprId expr) {
+  if (pool_.kind(expr) != ExprKind::kSchema || pool_.scope(expr) != scope) {
+    return static_cast<const Schema*>(nullptr);
+  }
+  return tree_.Read(pool_.node(expr));
+}
+
 // Branches of oneOf that have an oneOf themselves may be told apart only by what stands beside the
 // outer one, as by a `type` that they name but do not require; each for itself is then a union of
 // what any two of its own branches leave of one another.
@@ -245,9 +252,9 @@ StatusOr<const Schema*> Normaliser::Inline(const Schema& schema, Keyword list, S
                                            ExprId expr, int depth) {
   const Schema* none = nullptr;
   if (options_.widen || tree_.has_unevaluated()) return none;  // both ask about it for itself
-  if (pool_.kind(expr) != ExprKind::kSchema || pool_.scope(expr) != scope) return none;
   if (list == Keyword::kAnyOf || depth >= (list == Keyword::kAllOf ? 1 : kMaxWithin)) return none;
-  GM_ASSIGN_OR_RETURN(const Schema* inner, tree_.Read(pool_.node(expr)));
+  GM_ASSIGN_OR_RETURN(const Schema* inner, SchemaIn(scope, expr));
+  if (inner == nullptr) return none;
   if (list == Keyword::kAllOf) {
     for (Keyword k : {Keyword::kOneOf, Keyword::kNot, Keyword::kIf, Keyword::kDependentRequired,
                       Keyword::kDependentSchemas, Keyword::kDependencies}) {
@@ -268,8 +275,8 @@ StatusOr<bool> Normaliser::TakeBranches(const Schema& schema, ScopeId scope, int
   for (JsonId e : tree_.document().elements(*schema.Get(Keyword::kOneOf))) {
     if (--*left < 0) return false;
     GM_ASSIGN_OR_RETURN(ExprId expr, SchemaExpr(e, scope));
-    if (pool_.kind(expr) != ExprKind::kSchema || pool_.scope(expr) != scope) continue;
-    GM_ASSIGN_OR_RETURN(const Schema* inner, tree_.Read(pool_.node(expr)));
+    GM_ASSIGN_OR_RETURN(const Schema* inner, SchemaIn(scope, expr));
+    if (inner == nullptr) continue;
     GM_ASSIGN_OR_RETURN(bool few, TakeBranches(*inner, scope, depth + 1, left));
     if (!few) return false;
   }

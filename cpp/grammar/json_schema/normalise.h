@@ -116,6 +116,8 @@ class Normaliser {
   ExprId& ExprOfNode(JsonId node, ScopeId scope);
   // The first schema of the document that says the same of a value, whatever else is written in it.
   const Schema& FirstAlike(const Schema& schema);
+  // The schema that `expr` is, applied in `scope`; nullptr where it is anything else.
+  StatusOr<const Schema*> SchemaIn(ScopeId scope, ExprId expr);
   // The schema of `expr`, which the allOf or oneOf (`list`) of `schema` applies in `scope`, where
   // it is better combined with what is known of the value already than for itself: it tells cases
   // apart. nullptr otherwise. `depth`: how many such schemas `schema` is in.
