@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/block_reserve.h"
-#include "base/huge_pages.h"
+#include "base/tables.h"
 
 namespace grammask::internal {
 
@@ -79,7 +79,9 @@ class BumpArena {
 template <class T, int kLogFirst = 10>
 class StableVector {
  public:
-  static_assert(alignof(T) <= kTableAlign);
+  static_assert(alignof(T) <= (sizeof(T) << kLogFirst > kSmallTable
+                                   ? kTableAlign
+                                   : __STDCPP_DEFAULT_NEW_ALIGNMENT__));
   StableVector() = default;
   StableVector(const StableVector&) = delete;
   StableVector& operator=(const StableVector&) = delete;

@@ -1,7 +1,7 @@
 // In each large page there are 32 pieces of the smallest block's size, a bit each: a block is as
-// many of them, from a multiple of its own size on. So blocks that come back beside each other are
-// one again, whatever sizes the next arenas ask for. What does not fit is the heap's; such blocks
-// are kept by size.
+// many of them. So blocks that come back beside each other are one again, whatever sizes the next
+// arenas ask for. Blocks of a power of two begin at a multiple of their size, and leave room for
+// others such. What does not fit is the heap's.
 #include "base/block_reserve.h"
 
 #include <algorithm>
@@ -13,17 +13,17 @@
 #include <new>
 #include <span>
 
+#include "base/fork_safe.h"
 #include "base/huge_pages.h"
 #include "base/sanitized.h"
 
 namespace grammask::internal {
 namespace {
 
-constexpr auto kSizes = static_cast<size_t>(std::countr_zero(kLargestKept / kSmallestKept)) + 1;
 constexpr size_t kPieces = kHugePage / kSmallestKept;
 static_assert(kPieces == 32 && kLargestKept == kHugePage);
 
-// `count` bits, which begin at a multiple of `count`.
+// `count` bits.
 uint32_t PiecesAt(size_t first, size_t count) {
   return static_cast<uint32_t>(((uint64_t{1} << count) - 1) << first);
 }
@@ -32,12 +32,15 @@ uint32_t PiecesAt(size_t first, size_t count) {
 struct CutPage {
   std::byte* begin = nullptr;
   uint32_t free = ~uint32_t{0};
+  bool touched = false;
 
   // Where so many pieces are free; kPieces where nowhere.
   size_t Find(size_t count) const {
-    size_t first = 0;
-    while (first < kPieces && (~free & PiecesAt(first, count)) != 0) first += count;
-    return first;
+    const size_t step = count & (~count + 1);  // the power of two in it
+    for (size_t first = 0; first + count <= kPieces; first += step) {
+      if ((~free & PiecesAt(first, count)) == 0) return first;
+    }
+    return kPieces;
   }
   std::byte* Take(size_t first, size_t count) {
     free &= ~PiecesAt(first, count);
@@ -53,25 +56,36 @@ struct CutPage {
 };
 
 struct Reserve {
-  // At the beginning of a block that is kept.
-  struct Kept {
-    Kept* next;
-  };
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   std::array<CutPage, kMostKept / kHugePage> pages;
   size_t page_count = 0;
-  std::array<Kept*, kSizes> blocks = {};
-  size_t bytes = 0;  // of blocks that are kept, in the pages or not
+  size_t bytes = 0;  // that are kept
 
-  // From the page with the least room that has enough, so that others stay whole; or null.
+  // From a touched page, where one has room, and of these from the one with the least that is
+  // enough, so that others stay whole; or null.
   std::byte* Cut(size_t size) {
     const size_t count = size / kSmallestKept;
     CutPage* best = nullptr;
+    const auto rank = [](const CutPage& page) {
+      return std::popcount(page.free) + (page.touched ? 0 : static_cast<int>(kPieces));
+    };
     for (CutPage& page : std::span(pages).first(page_count)) {
       if (page.Find(count) == kPieces) continue;
-      if (best == nullptr || std::popcount(page.free) < std::popcount(best->free)) best = &page;
+      if (best == nullptr || rank(page) < rank(*best)) best = &page;
     }
-    return best == nullptr ? nullptr : best->Take(best->Find(count), count);
+    if (best == nullptr) return nullptr;
+    bytes -= size;
+    return best->Take(best->Find(count), count);
+  }
+  // False where there are enough, or the system has none.
+  bool AddPage(bool touched) {
+    if (page_count == pages.size()) return false;
+    void* const page = touched ? TouchedPages(1) : SmallPages(kHugePage);
+    if (page == nullptr) return false;
+    pages[page_count].touched = touched;
+    pages[page_count++].begin = static_cast<std::byte*>(page);
+    bytes += kHugePage;
+    return true;
   }
 };
 
@@ -82,22 +96,22 @@ Reserve& TheReserve() {
 }
 
 bool MayKeep(size_t bytes) {
-  return !kSanitized && std::has_single_bit(bytes) && bytes >= kSmallestKept &&
-         bytes <= kLargestKept;
+  return !kSanitized && bytes % kSmallestKept == 0 && bytes > 0 && bytes <= kLargestKept;
 }
-size_t SizeOf(size_t bytes) { return static_cast<size_t>(std::countr_zero(bytes / kSmallestKept)); }
+
+void* FromHeap(size_t bytes) { return ::operator new(bytes, std::align_val_t(kBlockAlign)); }
+void ToHeap(void* block) { ::operator delete(block, std::align_val_t(kBlockAlign)); }
 
 }  // namespace
 
 void ReserveBlocks(size_t bytes) {
-  if (kSanitized) return;
   Reserve& reserve = TheReserve();
+  if (kSanitized) return;
   const std::lock_guard lock(reserve.mutex);
-  while (reserve.page_count < std::min(bytes, kMostKept) / kHugePage) {
-    void* const page = TouchedPages(1);
-    if (page == nullptr) return;
-    reserve.pages[reserve.page_count++].begin = static_cast<std::byte*>(page);
-    reserve.bytes += kHugePage;
+  const auto pages = std::span(reserve.pages).first(reserve.page_count);
+  const auto touched = static_cast<size_t>(std::ranges::count(pages, true, &CutPage::touched));
+  for (size_t i = touched; i < bytes / kHugePage; ++i) {
+    if (!reserve.AddPage(/*touched=*/true)) return;
   }
 }
 
@@ -105,19 +119,10 @@ void* TakeBlock(size_t bytes) {
   if (MayKeep(bytes)) {
     Reserve& reserve = TheReserve();
     const std::lock_guard lock(reserve.mutex);
-    if (std::byte* const cut = reserve.Cut(bytes)) {
-      reserve.bytes -= bytes;
-      return cut;
-    }
-    Reserve::Kept*& first = reserve.blocks[SizeOf(bytes)];
-    if (first != nullptr) {
-      void* const block = first;
-      first = first->next;
-      reserve.bytes -= bytes;
-      return block;
-    }
+    if (std::byte* const cut = reserve.Cut(bytes)) return cut;
+    if (reserve.AddPage(/*touched=*/false)) return reserve.Cut(bytes);
   }
-  return ::operator new(bytes);
+  return FromHeap(bytes);
 }
 
 void GiveBlock(void* block, size_t bytes) {
@@ -129,14 +134,8 @@ void GiveBlock(void* block, size_t bytes) {
       reserve.bytes += bytes;
       return;
     }
-    if (reserve.bytes + bytes <= kMostKept) {
-      Reserve::Kept*& first = reserve.blocks[SizeOf(bytes)];
-      first = new (block) Reserve::Kept{first};
-      reserve.bytes += bytes;
-      return;
-    }
   }
-  ::operator delete(block);
+  ToHeap(block);
 }
 
 size_t KeptBlockBytes() {

@@ -4,11 +4,12 @@
 // fills as many again. Given back to the heap, what lies at its end goes to the system: up to 1 ms
 // in the midst of one call for giving it back, and a fault for each page when it is filled again.
 //
-// The first generation has the same faults, each of 0.2 us, or 1.5 us on a virtual machine, in the
-// midst of some mask. So ReserveBlocks() has large pages touched ahead, of which blocks are cut.
+// The first generation has the same faults, each of 0.2 us, or 2 to 20 us on a virtual machine, in
+// the midst of some mask. So ReserveBlocks() has large pages touched ahead, of which blocks are
+// cut. Once there is nothing left of these, others come, of small pages that are not touched.
 //
-// Cost: 20 ns to take a block that is kept, 100 ns one that is cut. At most kMostKept bytes stay
-// until the process ends. Thread-safe. Tests: tests/base/block_reserve_test.cc.
+// Cost: 100 ns to take a block. At most kMostKept bytes stay until the process ends. Thread-safe.
+// Tests: tests/base/block_reserve_test.cc.
 #ifndef GRAMMASK_BASE_BLOCK_RESERVE_H_
 #define GRAMMASK_BASE_BLOCK_RESERVE_H_
 
@@ -16,20 +17,27 @@
 
 namespace grammask::internal {
 
-// Blocks of each power of two between these are kept; all others come from the heap and go there.
+// Blocks of each multiple of the smallest size up to the largest are kept; all others, and what is
+// beyond kMostKept, come from the heap and go there.
 inline constexpr size_t kSmallestKept = size_t{1} << 16, kLargestKept = size_t{1} << 21;
-inline constexpr size_t kMostKept = size_t{1} << 24;
+inline constexpr size_t kMostKept = size_t{1} << 26;
+inline constexpr size_t kBlockAlign = 64;  // a line of the cache
+
+// The size of the smallest block that is kept and holds so much.
+constexpr size_t BlockFor(size_t bytes) {
+  return (bytes + kSmallestKept - 1) / kSmallestKept * kSmallestKept;
+}
 
 // Sees to it that `bytes`, or kMostKept, are there for blocks in large pages, as far as these are
 // whole and the system grants them. Those in use count.
 void ReserveBlocks(size_t bytes);
 
-// Aligned as operator new aligns; the content is arbitrary. Throws std::bad_alloc.
+// At a multiple of kBlockAlign; the content is arbitrary. Throws std::bad_alloc.
 void* TakeBlock(size_t bytes);
 // With the size it was taken with.
 void GiveBlock(void* block, size_t bytes);
 
-// What is kept and in no arena.
+// What is kept and not in use, touched or not.
 size_t KeptBlockBytes();
 
 }  // namespace grammask::internal

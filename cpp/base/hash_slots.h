@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/huge_pages.h"
+#include "base/tables.h"
 
 namespace grammask::internal {
 
@@ -50,7 +50,7 @@ class HashSlots {
   size_t memory_bytes() const { return slots_.capacity() * sizeof(uint64_t); }
 
  private:
-  using Slots = std::vector<uint64_t, TableAllocator<uint64_t>>;
+  using Slots = TableVector<uint64_t>;
 
   void Grow() {
     Slots bigger(2 * slots_.size());

@@ -7,17 +7,21 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
-#include <cstdlib>
 #include <mutex>
 #include <new>
 
 #ifdef __linux__
 #include <sys/mman.h>
+
+#ifndef MADV_HUGEPAGE
+#define MADV_HUGEPAGE 14
+#define MADV_NOHUGEPAGE 15
+#endif
 #endif
 
 namespace grammask::internal {
 
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
+#ifdef __linux__
 
 namespace {
 
@@ -89,6 +93,8 @@ bool GivePages(void* memory, size_t pages) {
   return true;
 }
 
+}  // namespace
+
 void* AllocatePages(size_t size, bool from_reserve) {
   if (from_reserve) {
     if (char* const memory = TakePages(PagesOf(size))) return memory;
@@ -105,8 +111,6 @@ void FreePages(void* memory, size_t size) {
   // the heap that nothing else fills.
   if (!GivePages(memory, PagesOf(size))) (void)munmap(memory, PagesOf(size) * kHugePage);
 }
-
-}  // namespace
 
 void ReserveTables(size_t bytes) {
   PageReserve& reserve = ThePageReserve();
@@ -132,33 +136,16 @@ void* TouchedPages(size_t pages) {
   return begin;
 }
 
+void* SmallPages(size_t size) { return MapPages(size, false); }
+
 #else
 
 void ReserveTables(size_t) {}
 void* TouchedPages(size_t) { return nullptr; }
+void* SmallPages(size_t) { return nullptr; }
+void* AllocatePages(size_t, bool) { return nullptr; }
+void FreePages(void*, size_t) {}
 
 #endif
-
-void* AllocateTable(size_t size, bool from_reserve) {
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-  if (size >= kHugePage) return AllocatePages(size, from_reserve);
-#endif
-  (void)from_reserve;
-  void* const memory =
-      std::aligned_alloc(kTableAlign, (size + kTableAlign - 1) & ~(kTableAlign - 1));
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-void FreeTable(void* memory, size_t size) {
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-  if (size >= kHugePage) {
-    FreePages(memory, size);
-    return;
-  }
-#endif
-  (void)size;
-  std::free(memory);
-}
 
 }  // namespace grammask::internal

@@ -1,9 +1,8 @@
-// Memory for large tables that are read all over: on pages of 2 MB instead of 4 KB where the system
-// grants them, so that finding an address costs no walk of the page tables.
+// Pages of 2 MB instead of 4 KB where the system grants them, for large tables that are read all
+// over (tables.h): finding an address then costs no walk of the page tables.
 //
 // Where large pages are granted on request (Linux: transparent_hugepage `madvise`, the default of
-// most distributions, or `always`) these are asked for; elsewhere this is the heap's. What is
-// smaller than such a page gains nothing and is the heap's.
+// most distributions, or `always`) these are asked for; elsewhere there are none.
 //
 // The first touch of a large page clears it, 0.1 to 0.3 ms, and on a virtual machine whose host has
 // yet to find the memory 5 to 10 ms: too long for one mask. So the process keeps a reserve of large
@@ -20,7 +19,6 @@ namespace grammask::internal {
 
 inline constexpr size_t kHugePage = size_t{2} << 20;
 inline constexpr size_t kMostReserved = 64 * kHugePage;
-inline constexpr size_t kTableAlign = 64;  // a line of the cache
 
 // Sees to it that the reserve has `bytes` at least, or kMostReserved: those in use count. Nothing
 // happens where the system has no large pages or no memory, or where another thread is at it.
@@ -31,26 +29,20 @@ void ReserveTables(size_t bytes);
 // memory.
 void* TouchedPages(size_t pages);
 
-// At a multiple of kTableAlign; for FreeTable() with the same size; throws std::bad_alloc. The
-// content is arbitrary.
-void* AllocateTable(size_t size, bool from_reserve = true);
-void FreeTable(void* memory, size_t size);
+#ifdef __linux__
+inline constexpr bool kHasHugePages = true;
+#else
+inline constexpr bool kHasHugePages = false;
+#endif
+// A multiple of kHugePage of memory on small pages, untouched, which is never given back; null
+// where the system has none.
+void* SmallPages(size_t size);
 
-// The same for containers; without `kFromReserve` for what lives as long as the process.
-template <class T, bool kFromReserve = true>
-struct TableAllocator {
-  using value_type = T;
-  template <class U>
-  struct rebind {
-    using other = TableAllocator<U, kFromReserve>;
-  };
-  TableAllocator() = default;
-  template <class U>
-  explicit TableAllocator(const TableAllocator<U, kFromReserve>&) {}
-  T* allocate(size_t n) { return static_cast<T*>(AllocateTable(n * sizeof(T), kFromReserve)); }
-  void deallocate(T* memory, size_t n) { FreeTable(memory, n * sizeof(T)); }
-  friend bool operator==(const TableAllocator&, const TableAllocator&) { return true; }
-};
+// Memory on large pages, `size` rounded up to these, from the reserve where it has so many. Throws
+// std::bad_alloc. Null where there are none.
+void* AllocatePages(size_t size, bool from_reserve);
+// What AllocatePages() gave for that size.
+void FreePages(void* memory, size_t size);
 
 }  // namespace grammask::internal
 

@@ -23,6 +23,7 @@
 #include <cstring>
 
 #include "base/huge_pages.h"
+#include "base/tables.h"
 
 namespace grammask::internal {
 namespace {

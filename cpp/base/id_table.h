@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/arena.h"
-#include "base/huge_pages.h"
+#include "base/tables.h"
 
 namespace grammask::internal {
 

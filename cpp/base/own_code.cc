@@ -47,9 +47,11 @@ int MapCodeOf(dl_phdr_info* object, size_t, void* here) {
 }  // namespace
 
 void MapOwnCode() {
-  // Whoever comes second does not wait: in a process forked meanwhile nobody would end it.
-  static std::atomic<bool> begun = false;
-  if (begun.exchange(true, std::memory_order_relaxed)) return;
+  // A process that was forked begins with none of it mapped. Whoever comes second does not wait: in
+  // a process forked meanwhile nobody would end it.
+  static std::atomic<pid_t> begun = 0;
+  const pid_t self = getpid();
+  if (begun.exchange(self, std::memory_order_relaxed) == self) return;
   dl_iterate_phdr(&MapCodeOf, reinterpret_cast<void*>(&MapCodeOf));
 }
 #else

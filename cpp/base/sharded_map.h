@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/mix.h"
+#include "base/tables.h"
 
 namespace grammask::internal {
 
@@ -81,7 +82,7 @@ class ShardedMap {
       return x.hash == y.hash && x.key == y.key;
     }
   };
-  using Shard = absl::flat_hash_set<Entry, StoredHash, Same>;
+  using Shard = absl::flat_hash_set<Entry, StoredHash, Same, TableAllocator<Entry>>;
   static constexpr int kShardBits = 4;
 
   static uint32_t HashOf(const Key& key) {

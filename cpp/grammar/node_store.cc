@@ -182,18 +182,24 @@ ScratchVector<uint32_t> EncodeRecord(const Record& r) {
 }
 
 void NodeArena::Reserve(size_t bytes) {
-  size_t words = (bytes + 7) / 8;
-  if (words == 0) return;
-  blocks_.push_back(std::make_unique_for_overwrite<uint64_t[]>(words));
-  next_ = blocks_.back().get();
-  words_left_ = words;
-  memory_bytes_ += words * 8;
+  // As a table it would take more than it needs, unless it is small.
+  if (bytes > 0) AddBlock((bytes + 7) / 8, bytes <= kLargestPiece);
 }
 
 void NodeArena::Refill(size_t words) {
   const size_t block =
       std::min(kFirstBlockWords << std::min<size_t>(blocks_.size(), 16), kLargestBlockWords);
-  Reserve(std::max(words, block) * 8);
+  AddBlock(std::max(words, block), true);
+}
+
+void NodeArena::AddBlock(size_t words, bool from_reserve) {
+  const size_t bytes = words * 8;
+  std::unique_ptr<uint64_t[], Giver> block(
+      static_cast<uint64_t*>(AllocateTable(bytes, from_reserve)), Giver{bytes, from_reserve});
+  next_ = block.get();
+  words_left_ = words;
+  memory_bytes_ += bytes;
+  blocks_.push_back(std::move(block));
 }
 
 NodeView NodeStorage::View(NodeId id) const {

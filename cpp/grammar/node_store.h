@@ -12,6 +12,7 @@
 
 #include "base/hash_slots.h"
 #include "base/scratch.h"
+#include "base/tables.h"
 #include "grammar/ast.h"
 
 namespace grammask::internal {
@@ -50,14 +51,20 @@ class NodeArena {
     words_left_ -= words;
     return piece;
   }
-  // Makes the next block exactly so large.
+  // Makes the next block exactly so large: of a grammar that may be kept for long.
   void Reserve(size_t bytes);
   size_t memory_bytes() const { return memory_bytes_; }
 
  private:
   void Refill(size_t words);
+  void AddBlock(size_t words, bool from_reserve);
 
-  std::vector<std::unique_ptr<uint64_t[]>> blocks_;
+  struct Giver {
+    size_t bytes;
+    bool from_reserve;
+    void operator()(uint64_t* block) const { FreeTable(block, bytes, from_reserve); }
+  };
+  std::vector<std::unique_ptr<uint64_t[], Giver>> blocks_;
   uint64_t* next_ = nullptr;
   size_t words_left_ = 0;
   size_t memory_bytes_ = 0;
@@ -90,7 +97,7 @@ class NodeStorage {
   static size_t PayloadBytes(const StoredNode& node);
 
  private:
-  std::vector<StoredNode> nodes_;
+  TableVector<StoredNode> nodes_;
   NodeArena arena_;
   std::vector<std::unique_ptr<CodePointSet>> character_sets_;
   std::vector<std::unique_ptr<TokenSet>> token_sets_;

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/tables.h"
 #include "mask/along.h"
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
@@ -105,7 +106,7 @@ const Level1* MaskCache::FromSearched(TermId state) {
   // The quotes that end the conditions' text and not the search's.
   const auto nodes = vocab_->nodes();
   Along others(&terms_, searched->others), search(&terms_, searched->search);
-  std::vector<TokenRun> refused;
+  TableVector<TokenRun> refused;
   uint32_t ended = 0;  // what is below a quote that ends the text
   const auto quotes = vocab_->alphabets().adding('"');
   ForEachTextAbove(*vocab_, quotes, [&](uint32_t i, std::string_view text) {

@@ -18,6 +18,7 @@
 #include "base/mix.h"
 #include "base/scratch.h"
 #include "base/sharded_map.h"
+#include "base/tables.h"
 #include "vocab/token_blocks.h"
 
 namespace grammask::internal {
@@ -29,7 +30,7 @@ struct TokenRun {
 };
 
 // Adds [first, last), which is not empty, behind ascending runs.
-inline void AppendRun(uint32_t first, uint32_t last, std::vector<TokenRun>* runs) {
+inline void AppendRun(uint32_t first, uint32_t last, TableVector<TokenRun>* runs) {
   if (!runs->empty() && runs->back().last == first) {
     runs->back().last = last;
   } else {
@@ -38,7 +39,7 @@ inline void AppendRun(uint32_t first, uint32_t last, std::vector<TokenRun>* runs
 }
 
 // Puts runs in order, and makes one of those that overlap or touch.
-inline void JoinRuns(std::vector<TokenRun>* runs) {
+inline void JoinRuns(TableVector<TokenRun>* runs) {
   std::ranges::sort(*runs, {}, &TokenRun::first);
   size_t kept = 0;
   for (const TokenRun& run : *runs) {

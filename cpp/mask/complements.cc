@@ -27,6 +27,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/tables.h"
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
 #include "mask/wanted_bytes.h"
@@ -54,7 +55,7 @@ class MaskCache::ComplementWalk {
   // False where more tells them apart than tokens that stay inside.
   bool Run(TermId narrow, TermId wide);
 
-  std::vector<TokenRun> refused;       // tokens that only `wide` may take; ascending
+  TableVector<TokenRun> refused;       // tokens that only `wide` may take; ascending
   uint64_t reach = 0, completion = 0;  // as in Level1, of `narrow` where it was walked
 
  private:
@@ -451,7 +452,7 @@ const Level1* MaskCache::FromComplement(TermId state) {
   if (!wider.has_value()) return nullptr;
   const bool known = terms_.attachment(*wider).load(std::memory_order_acquire) != nullptr;
   if (!known && !terms_.FindLoop(*wider).has_value()) return nullptr;
-  std::vector<TokenRun> refused;
+  TableVector<TokenRun> refused;
   uint64_t reach, completion;
   {
     const DraftLease draft(&drafts_);

@@ -26,6 +26,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/tables.h"
 #include "mask/bitmap_store.h"
 #include "mask/counted_walk.h"
 
@@ -100,12 +101,12 @@ class NumberTaker {
   }
 
   // By the token's place in the order of the trie: its number, of those in Runs().
-  std::vector<uint16_t>& inside;
-  const std::vector<TokenRun>& Runs() {
+  TableVector<uint16_t>& inside;
+  const TableVector<TokenRun>& Runs() {
     if (open_.first != open_.last) runs_.push_back(std::exchange(open_, {}));
     return runs_;
   }
-  std::vector<uint64_t> left;  // number << 32 | token
+  TableVector<uint64_t> left;  // number << 32 | token
   std::vector<CountedTokens::Escape> escapes;
   bool any_number = true;
   uint64_t reach = 0, completion = 0;  // see CountedTokens
@@ -133,7 +134,7 @@ class NumberTaker {
   WalkScratch& scratch_;
   const std::span<const TrieNode> nodes_;
   uint16_t* numbers_;  // of `inside`
-  std::vector<TokenRun> runs_;
+  TableVector<TokenRun> runs_;
   TokenRun open_ = {};  // the one under way
 };
 
@@ -141,7 +142,7 @@ class NumberTaker {
 class OverTaker {
  public:
   OverTaker(const Vocab& vocab, const TermStore& terms, int64_t most, size_t limit,
-            std::vector<TokenRun>* over)
+            TableVector<TokenRun>* over)
       : nodes_(vocab.nodes()),
         alphabets_(vocab.alphabets()),
         terms_(terms),
@@ -210,7 +211,7 @@ class OverTaker {
   const TermStore& terms_;
   const uint32_t most_;
   size_t limit_;
-  std::vector<TokenRun>& over_;
+  TableVector<TokenRun>& over_;
 };
 
 // Writes which numbers are at most `most`, a bit each.
@@ -232,7 +233,7 @@ void AtMost(std::span<const uint8_t> numbers, uint8_t most, uint32_t* bits) {
 
 }  // namespace
 
-CountedTokens::ByNumber::ByNumber(const std::vector<uint64_t>& entries) {
+CountedTokens::ByNumber::ByNumber(std::span<const uint64_t> entries) {
   uint32_t most = 0;
   for (uint64_t e : entries) most = std::max(most, static_cast<uint32_t>(e >> 32));
   ends.resize(size_t{most} + 2);
@@ -272,7 +273,7 @@ std::span<const TokenId> CountedTokens::ByNumber::Between(int64_t from, int64_t 
   return std::span(tokens).subspan(first, std::max(first, end(to)) - first);
 }
 
-CountedTokens::CountedTokens(size_t words, ByNumber inside, std::vector<uint8_t> numbers,
+CountedTokens::CountedTokens(size_t words, ByNumber inside, TableVector<uint8_t> numbers,
                              ByNumber left, std::vector<Escape> escapes, bool asked,
                              bool any_number, int64_t most, uint64_t reach, uint64_t completion)
     : words_(words),
@@ -295,7 +296,7 @@ std::unique_ptr<CountedTokens> CountedTokens::Create(const Vocab& vocab, SetTabl
   const size_t words = (static_cast<size_t>(vocab.size()) + 31) / 32;
   size_t count = 0;
   for (const TokenRun& run : taken.Runs()) count += run.last - run.first;
-  std::vector<uint8_t> numbers;
+  TableVector<uint8_t> numbers;
   if (count >= kDense) {
     numbers.assign(words * 32, kNoNumber);
     const TokenId* const tokens = vocab.trie_tokens().data();
@@ -319,7 +320,7 @@ std::unique_ptr<CountedTokens> CountedTokens::Create(const Vocab& vocab, SetTabl
 std::optional<bool> CountedTokens::FindOver(const Vocab& vocab, SetTable* sets, TermId loose,
                                             const Loop& loop, int64_t most, uint64_t same,
                                             size_t limit, WalkScratch* scratch,
-                                            std::vector<TokenRun>* over, uint64_t* reach,
+                                            TableVector<TokenRun>* over, uint64_t* reach,
                                             uint64_t* completion) {
   CountedWalk walk(vocab, sets, loose, loop.x, loop.rest, loop.table, false, scratch);
   if (!walk.Fits()) return std::nullopt;

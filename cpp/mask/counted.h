@@ -10,6 +10,7 @@
 
 #include "automaton/term_store.h"
 #include "base/ids.h"
+#include "base/tables.h"
 #include "mask/bitmap_store.h"
 #include "mask/slice.h"
 #include "mask/trie_walk.h"
@@ -50,7 +51,7 @@ class CountedTokens {
   // `completion`: as in Level1, of the bounded state where it was walked.
   static std::optional<bool> FindOver(const Vocab& vocab, SetTable* sets, TermId loose,
                                       const Loop& loop, int64_t most, uint64_t same, size_t limit,
-                                      WalkScratch* scratch, std::vector<TokenRun>* over,
+                                      WalkScratch* scratch, TableVector<TokenRun>* over,
                                       uint64_t* reach, uint64_t* completion);
 
   // The greatest `most` that can be asked for below.
@@ -74,25 +75,25 @@ class CountedTokens {
   // Tokens by a number.
   struct ByNumber {
     ByNumber() = default;
-    explicit ByNumber(const std::vector<uint64_t>& entries);  // number << 32 | token
+    explicit ByNumber(std::span<const uint64_t> entries);  // number << 32 | token
     // `numbers`: of each token in the order of the trie, of those in `runs`.
     ByNumber(std::span<const uint16_t> numbers, std::span<const TokenRun> runs,
              std::span<const TokenId> trie_tokens);
     // Those of `from` to `to`.
     std::span<const TokenId> Between(int64_t from, int64_t to) const;
 
-    std::vector<TokenId> tokens;  // ascending numbers
-    std::vector<uint32_t> ends;   // how many tokens have this number or a lower one
+    TableVector<TokenId> tokens;  // ascending numbers
+    TableVector<uint32_t> ends;   // how many tokens have this number or a lower one
   };
 
-  CountedTokens(size_t words, ByNumber inside, std::vector<uint8_t> numbers, ByNumber left,
+  CountedTokens(size_t words, ByNumber inside, TableVector<uint8_t> numbers, ByNumber left,
                 std::vector<Escape> escapes, bool asked, bool any_number, int64_t most,
                 uint64_t reach, uint64_t completion);
 
   const size_t words_;
   const ByNumber inside_;  // that end in the loop, by the X's until the loop can end
   // Instead of these where they are many, and all below 255: of each token.
-  const std::vector<uint8_t> numbers_;
+  const TableVector<uint8_t> numbers_;
   const ByNumber left_;  // that have left it, by the X's before
   const std::vector<Escape> escapes_;
   const bool asked_;

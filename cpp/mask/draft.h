@@ -14,6 +14,7 @@
 
 #include "base/ids.h"
 #include "base/sorted.h"
+#include "base/tables.h"
 #include "mask/bitmap_store.h"
 #include "mask/mask_cache.h"
 #include "mask/trie_walk.h"
@@ -21,20 +22,23 @@
 namespace grammask::internal {
 
 struct MaskCache::Draft {
-  std::vector<TokenId> accepted;
-  std::vector<TokenRun> runs;  // accepted as well; ascending
+  TableVector<TokenId> accepted;
+  TableVector<TokenRun> runs;  // accepted as well; ascending
   const uint32_t* slice = nullptr;
   const uint32_t* base = nullptr;   // a bitmap of others that are accepted
-  std::vector<uint32_t> escapes;    // nodes of the vocabulary's trie
-  std::vector<uint64_t> residues;   // of slices' other tokens: Residual::entries
-  std::vector<uint64_t> left_over;  // of all tokens
-  std::vector<uint32_t> listed;     // a bitmap, all zero but while tokens are looked up in it
+  TableVector<uint32_t> escapes;    // nodes of the vocabulary's trie
+  TableVector<uint64_t> residues;   // of slices' other tokens: Residual::entries
+  TableVector<uint64_t> left_over;  // of all tokens
+  TableVector<uint32_t> listed;     // a bitmap, all zero but while tokens are looked up in it
   uint64_t reach = UINT64_MAX;      // see Level1
   uint64_t completion = UINT64_MAX;
   uint64_t others_reach = UINT64_MAX;
   uint64_t deepest = 0;          // node visited at which a token ends or escapes
   const Level1* made = nullptr;  // instead of all this
   WalkScratch scratch;
+
+  static void* operator new(size_t size) { return AllocateTable(size); }
+  static void operator delete(void* memory, size_t size) { FreeTable(memory, size); }
 
   // Puts `accepted` in order, each token once: many by the bits of a bitmap of so many words.
   void SortAccepted(size_t words) {
@@ -53,20 +57,15 @@ struct MaskCache::Draft {
     }
   }
 
-  // Takes memory for what most masks gather, for a vocabulary of so many words of bits, and touches
-  // it: 70 KB. Vectors that grow from nothing within the first mask cost it thirty allocations, and
-  // faults where the process's heap has pages that it shares with the one it was forked from.
+  // Takes memory for what most masks gather, for a vocabulary of so many words of bits: 70 KB.
+  // Vectors that grow from nothing within the first mask cost it thirty allocations.
   void MakeReady(size_t words) {
-    const auto touch = [](auto* vector, size_t size) {
-      vector->resize(size);
-      vector->clear();
-    };
     constexpr size_t kReady = 2048;
-    touch(&accepted, kReady);
-    touch(&runs, kReady);
-    touch(&residues, kReady);
-    touch(&left_over, kReady);
-    touch(&escapes, kReady / 4);
+    accepted.reserve(kReady);
+    runs.reserve(kReady);
+    residues.reserve(kReady);
+    left_over.reserve(kReady);
+    escapes.reserve(kReady / 4);
     listed.resize(words);
     scratch.by_state.levels.reserve(kReady / 32);
     scratch.by_set.levels.reserve(kReady / 32);
@@ -181,7 +180,7 @@ class MaskCache::Gatherer {
 // Appends, as Residual::entries, what the tokens below a node of a trie have after that node. Told
 // by the trie, whose nodes lie in order; the texts lie all over.
 inline void AddLeftOver(std::span<const TrieNode> nodes, std::span<const TokenId> tokens,
-                        uint32_t node, std::vector<uint64_t>* entries) {
+                        uint32_t node, TableVector<uint64_t>* entries) {
   const uint32_t end = nodes[node].end;
   const auto depth = nodes[node].depth;
   uint8_t first = 0;

@@ -16,6 +16,7 @@
 
 #include "base/json_bytes.h"
 #include "base/sorted.h"
+#include "base/tables.h"
 #include "mask/along.h"
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
@@ -104,7 +105,7 @@ const Level1* MaskCache::FromExclusion(TermId state) {
   // References below which nothing is left, and the tokens there.
   const auto nodes = vocab_->nodes();
   std::vector<uint32_t> references;
-  std::vector<TokenRun> gone;
+  TableVector<TokenRun> gone;
   for (uint32_t i : wide.references) {
     const auto after = std::ranges::upper_bound(*excluded, i);
     if (after == excluded->begin() || nodes[*(after - 1)].end < nodes[i].end) {

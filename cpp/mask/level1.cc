@@ -22,6 +22,7 @@
 #include "base/byte_set.h"
 #include "base/check.h"
 #include "base/sorted.h"
+#include "base/tables.h"
 #include "mask/along.h"
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
@@ -56,10 +57,12 @@ MaskCache::MaskCache(std::shared_ptr<const Vocab> vocab, SetTable* sets,
       words_((static_cast<size_t>(vocab_->size()) + 31) / 32),
       bitmaps_(vocab_->trie_tokens(), vocab_->text_bits(), vocab_->token_blocks()),
       slice_store_(std::move(slices)) {
-  // To make a draft takes as long as many a mask: none waits for the first one.
-  auto draft = std::make_unique<Draft>();
-  draft->MakeReady(words_);
-  drafts_.slots[0] = draft.release();
+  // To make a draft takes as long as many a mask: none waits for one.
+  for (auto& slot : drafts_.slots) {
+    auto draft = std::make_unique<Draft>();
+    draft->MakeReady(words_);
+    slot = draft.release();
+  }
 }
 
 const Level1& MaskCache::OfState(TermId state) {
@@ -370,7 +373,7 @@ Bits MaskCache::BitsOf(const TokenMask& mask) const {
 void MaskCache::AddEscapes(Draft* draft, Level1* out) {
   const auto nodes = vocab_->nodes();
   std::vector<uint32_t> references;
-  std::vector<uint32_t>& spelled = draft->escapes;  // those that are none
+  TableVector<uint32_t>& spelled = draft->escapes;  // those that are none
   std::erase_if(spelled, [&](uint32_t i) {
     if (nodes[nodes[i].end].tokens - nodes[i + 1].tokens <= kReference) return false;
     references.push_back(i);
@@ -401,11 +404,11 @@ void MaskCache::SpellOut(std::span<const uint32_t> escapes, const uint32_t* take
   const auto nodes = vocab_->nodes();
   const auto tokens = vocab_->trie_tokens();
   const auto lengths = vocab_->alphabets().lengths();
-  std::vector<uint32_t>& listed = draft->listed;  // what the bitmap lacks
+  TableVector<uint32_t>& listed = draft->listed;  // what the bitmap lacks
   listed.resize(words_);
   for (TokenId t : taken_list) SetBit(listed.data(), t);
   const uint32_t* const accepted[] = {listed.data(), taken != nullptr ? taken : listed.data()};
-  std::vector<uint64_t>& left_over = draft->left_over;
+  TableVector<uint64_t>& left_over = draft->left_over;
   left_over.resize(draft->residues.size());
   size_t count = 0;
   // Every entry is written and the next one written over it where it was not wanted: a jump that
@@ -446,10 +449,9 @@ const Residual& MaskCache::Spelled(const Residual& residual) {
 }
 
 // Many states leave the same over: all numbers of one nesting, say. They share it, and its trie.
-const Residual* MaskCache::ResidualOf(const std::vector<uint64_t>& entries) {
+const Residual* MaskCache::ResidualOf(std::span<const uint64_t> entries) {
   std::lock_guard lock(mutex_);
-  const std::span<const uint64_t> wanted(entries);
-  const auto [kept, known, added] = KeepIn(&memory_, wanted, &residuals_);
+  const auto [kept, known, added] = KeepIn(&memory_, entries, &residuals_);
   if (added) {
     auto* residual = new (memory_.Allocate<Residual>(1)) Residual;
     residual->entries = kept;

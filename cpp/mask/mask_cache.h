@@ -30,6 +30,7 @@
 #include "base/arena.h"
 #include "base/byte_codec.h"
 #include "base/sharded_map.h"
+#include "base/tables.h"
 #include "mask/bitmap_store.h"
 #include "mask/counted.h"
 #include "mask/slice.h"
@@ -161,9 +162,9 @@ class MaskCache {
   std::optional<std::vector<uint32_t>> FindExcluded(const TermStore::Exclusion& exclusion);
   const std::vector<SpelledText>& SpelledTexts(uint32_t from);
   bool FindRefused(TermId state, TermId wider, uint64_t same, size_t most,
-                   std::vector<TokenRun>* refused, uint64_t* reach, uint64_t* completion);
+                   TableVector<TokenRun>* refused, uint64_t* reach, uint64_t* completion);
   std::optional<bool> FindOver(TermId state, TermId wider, uint64_t same, size_t most,
-                               std::vector<TokenRun>* over, uint64_t* reach, uint64_t* completion);
+                               TableVector<TokenRun>* over, uint64_t* reach, uint64_t* completion);
   std::shared_ptr<const RoundTable> TableOf(TermId x);
   const Level1* FromComplement(TermId state);
   const Level1* FromSearched(TermId state);
@@ -177,7 +178,7 @@ class MaskCache {
   void AddEscapes(Draft* draft, Level1* out);
   void SpellOut(std::span<const uint32_t> escapes, const uint32_t* taken,
                 std::span<const TokenId> taken_list, Draft* draft);
-  const Residual* ResidualOf(const std::vector<uint64_t>& entries);
+  const Residual* ResidualOf(std::span<const uint64_t> entries);
   // The same residual, with its entries: one for all that leave the same over.
   const Residual& Spelled(const Residual& residual);
   // What is left over and begins with one of the bytes, at least. Thread-safe.

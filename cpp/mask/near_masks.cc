@@ -19,6 +19,7 @@
 
 #include "automaton/lengths.h"
 #include "base/sorted.h"
+#include "base/tables.h"
 #include "mask/along.h"
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
@@ -43,7 +44,7 @@ constexpr size_t kUncounted = 64;                 // bytes that knowing of none 
 // The mask of a state from that of `wider`, which takes whatever it takes; null where more tells
 // them apart than tokens that stay inside (see FindRefused).
 const Level1* MaskCache::FromWider(TermId state, TermId wider, uint64_t same, size_t most) {
-  std::vector<TokenRun> runs;
+  TableVector<TokenRun> runs;
   uint64_t reach = 0, completion = 0;
   std::optional<bool> found = FindOver(state, wider, same, most, &runs, &reach, &completion);
   if (!found.has_value()) {
@@ -147,7 +148,7 @@ const Level1* MaskCache::FromLoose(TermId state, const TermStore::Loosened& loos
 // The same for a state with one bound on characters more than `wider`, of which the tokens are
 // counted: no states of the bounded one are made. Null where it cannot be told so.
 std::optional<bool> MaskCache::FindOver(TermId state, TermId wider, uint64_t same, size_t most,
-                                        std::vector<TokenRun>* over, uint64_t* reach,
+                                        TableVector<TokenRun>* over, uint64_t* reach,
                                         uint64_t* completion) {
   const auto counted = terms_.FindCount(state);
   if (!counted.has_value() || counted->open != wider) return std::nullopt;
@@ -229,7 +230,7 @@ const Level1* MaskCache::FromCount(const TermStore::Counted& found) {
   const DraftLease draft(&drafts_);
   Level1 result;
   if (auto list = tokens->List(counted.least, counted.most, kMaxList)) {
-    draft->accepted = *std::move(list);
+    draft->accepted.assign(list->begin(), list->end());
     draft->SortAccepted(words_);
     result.accepted = Compact(draft->accepted, {});
   } else {
@@ -259,7 +260,8 @@ const Level1* MaskCache::FromCount(const TermStore::Counted& found) {
     result.reach = tokens->reach() + more;
     result.completion = tokens->completion() + more;
   }
-  draft->escapes = tokens->Escapes(counted.least, counted.most);
+  const auto escapes = tokens->Escapes(counted.least, counted.most);
+  draft->escapes.assign(escapes.begin(), escapes.end());
   if (!draft->escapes.empty()) AddEscapes(&*draft, &result);
   return Keep(result);
 }
@@ -306,7 +308,7 @@ const Level1* MaskCache::FromLeast(TermId state) {
   if (found->least == 1) return FromWider(state, found->wider, 0, kMostRefused);
   const auto nodes = vocab_->nodes();
   const TrieAlphabets& alphabets = vocab_->alphabets();
-  std::vector<TokenRun> refused;
+  TableVector<TokenRun> refused;
   if (found->sure != UINT64_MAX) {
     struct Pair {
       TermId own, wide;

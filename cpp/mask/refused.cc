@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/tables.h"
 #include "mask/along.h"
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
@@ -151,7 +152,7 @@ class PairPlaces {
 // than `same` bytes: up to there they take the same tokens. `reach` and `completion`: as in Level1,
 // of `state` where it was walked.
 bool MaskCache::FindRefused(TermId state, TermId wider, uint64_t same, size_t most,
-                            std::vector<TokenRun>* refused, uint64_t* reach, uint64_t* completion) {
+                            TableVector<TokenRun>* refused, uint64_t* reach, uint64_t* completion) {
   const auto nodes = vocab_->nodes();
   const TrieAlphabets& alphabets = vocab_->alphabets();
   const DraftLease draft(&drafts_);

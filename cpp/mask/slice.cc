@@ -24,6 +24,7 @@
 #endif
 
 #include "base/check.h"
+#include "base/tables.h"
 #include "mask/regions.h"
 #include "vocab/texts.h"
 
@@ -152,7 +153,7 @@ class PartOfTrie {
 
  private:
   template <class T>
-  static void CutRoom(std::vector<T>* list) {
+  static void CutRoom(TableVector<T>* list) {
     if (list->capacity() - list->size() > list->size() / 4) list->shrink_to_fit();
   }
   void MakeRoom(size_t nodes) {
@@ -459,7 +460,9 @@ void Slice::Count() {
 }
 
 Slice::~Slice() {
-  for (auto& bitmap : bitmaps_) delete[] bitmap.load();
+  for (auto& bitmap : bitmaps_) {
+    if (uint32_t* const made = bitmap.load()) FreeTable(made, words_ * sizeof(uint32_t));
+  }
 }
 
 const uint32_t* Slice::UpTo(uint64_t most) {
@@ -473,9 +476,9 @@ const uint32_t* Slice::UpTo(uint64_t most) {
 // that of a small number is put together.
 const uint32_t* Slice::Make(size_t n) {
   if (const uint32_t* known = bitmaps_[n].load(std::memory_order_acquire)) return known;
-  auto* bitmap = new uint32_t[words_]();
   const bool all = n == static_cast<size_t>(longest_);
   if (!all && counts_.empty()) Count();
+  auto* const bitmap = static_cast<uint32_t*>(AllocateTable(words_ * sizeof(uint32_t)));
   if (all) {
     std::ranges::copy(vocab_.text_bits(), bitmap);
     for (TokenId t : others_.tokens) ClearBit(bitmap, t);
@@ -494,7 +497,10 @@ const uint32_t* Slice::Make(size_t n) {
 // The tokens of 1..n X, n < kLong. By token: the bits of a block are made together, where each
 // would be written by itself somewhere else in the order of the trie.
 void Slice::PutFew(size_t n, uint32_t* bitmap) {
-  if (n == 0) return;
+  if (n == 0) {
+    std::fill_n(bitmap, words_, 0);
+    return;
+  }
   if (few_.empty()) {
     few_.resize((words_ * 32 + kBlock - 1) / kBlock * kBlock);
     const auto tokens = vocab_.trie_tokens();

@@ -14,6 +14,7 @@
 
 #include "base/ids.h"
 #include "base/json_bytes.h"
+#include "base/tables.h"
 #include "mask/leaving_nodes.h"
 #include "mask/regions.h"
 #include "parser/set_table.h"
@@ -180,7 +181,7 @@ struct WalkScratch {
   LeavingNodes leaving;
   absl::flat_hash_map<uint32_t, LooseLeads> loose;  // by state
   Regions regions;
-  std::vector<uint16_t> numbers;  // of tokens, see counted.cc
+  TableVector<uint16_t> numbers;  // of tokens, see counted.cc
   uint32_t in_vain = 0;           // places in this mask that were asked for a loop, and had none
 };
 

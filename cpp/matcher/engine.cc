@@ -62,14 +62,14 @@ size_t Engine::term_count() {
 EngineHub::EngineHub(std::shared_ptr<const Vocab> vocab, const Limits& limits)
     : vocab_(std::move(vocab)),
       limits_(limits),
-      slices_(SliceStore::Of(*vocab_), limits.arena_bytes / 4),
-      current_(NewEngine(0)) {
+      slices_(SliceStore::Of(*vocab_), limits.arena_bytes / 4) {
   // No request waits for the memory of tables: what a generation has of them when it ends, with
   // some to grow, and the greater part of what its arenas have. First of all, so that what this
   // thread works in (base/scratch.h) is of it.
   ReserveTables(limits.arena_bytes / 16 * 9);
-  ReserveBlocks(limits.arena_bytes / 4);
+  ReserveBlocks(limits.arena_bytes / 2);
   MapOwnCode();
+  current_ = NewEngine(0);
   // Nor for the slice of JSON strings, which nearly every grammar has: it takes milliseconds, and
   // only the vocabulary's first compiler makes it.
   slices_.store()->MakeJsonStrings(*vocab_);

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "base/tables.h"
 #include "vocab/trie.h"
 
 namespace grammask::internal {
@@ -180,7 +181,7 @@ class NodeSet {
 
  private:
   size_t count_;
-  std::vector<uint64_t> words_;
+  TableVector<uint64_t> words_;
 };
 
 // Goes through a set of nodes, and has the processor fetch those that come next: they lie all over,

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/huge_pages.h"
 #include "base/ids.h"
 #include "base/status.h"
+#include "base/tables.h"
 #include "grammask/vocab_type.h"
 #include "vocab/trie.h"
 

@@ -1,3 +1,4 @@
+// Large tables, on large pages, and the reserve of these.
 #include "base/huge_pages.h"
 
 #include <gtest/gtest.h>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "base/arena.h"
+#include "base/tables.h"
 
 namespace grammask::internal {
 namespace {
@@ -55,7 +57,7 @@ TEST(HugePages, TablesAreApart) {
     // In another order each time, so that gaps of many sizes are filled.
     for (size_t i = 0; i < sizes.size(); ++i) {
       const size_t at = (i * 7 + static_cast<size_t>(round)) % sizes.size();
-      FreeTable(tables[at], sizes[at]);
+      FreeTable(tables[at], sizes[at], at % 4 != 3);
     }
   }
 }
@@ -66,19 +68,11 @@ TEST(HugePages, LargeTablesAreAligned) {
   for (const bool from_reserve : {false, true}) {
     void* const table = AllocateTable(kHugePage + 1, from_reserve);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(table) % kHugePage, 0U);
-    FreeTable(table, kHugePage + 1);
+    FreeTable(table, kHugePage + 1, from_reserve);
   }
 }
 
 // What was freed is handed out again, and only once.
-TEST(HugePages, SmallTablesAreAligned) {
-  for (size_t size : {1, 63, 64, 65, 4097, 1 << 20}) {
-    void* const table = AllocateTable(size);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(table) % kTableAlign, 0u) << size;
-    FreeTable(table, size);
-  }
-}
-
 TEST(HugePages, TheReserveIsUsedAgain) {
   ReserveTables(kReserved);
   std::set<void*> first;
@@ -126,7 +120,7 @@ TEST(HugePages, BeyondTheReserveAreSmallPages) {
   std::memset(beyond, 1, kHugePage);
   FreeTable(beyond, kHugePage);
   FreeTable(whole, kReserved);
-  FreeTable(lasting, kHugePage);
+  FreeTable(lasting, kHugePage, /*from_reserve=*/false);
 }
 
 TEST(HugePages, WithoutTheReserve) {
@@ -135,7 +129,7 @@ TEST(HugePages, WithoutTheReserve) {
   FreeTable(inside, kHugePage);
   void* const outside = AllocateTable(kHugePage, /*from_reserve=*/false);
   EXPECT_NE(inside, outside);
-  FreeTable(outside, kHugePage);
+  FreeTable(outside, kHugePage, /*from_reserve=*/false);
 }
 #endif
 

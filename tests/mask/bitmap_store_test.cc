@@ -82,7 +82,7 @@ TEST(BitmapStore, ManyRunsGoByContent) {
   const std::vector<uint32_t> all = AllOf(tokens, 32);
   const TokenBlocks blocks(tokens, all.size());
   BitmapStore store(tokens, all, blocks);
-  std::vector<TokenRun> apart, whole = {{0, 400}};
+  TableVector<TokenRun> apart, whole = {{0, 400}};
   for (uint32_t t = 0; t < 400; t += 2) apart.push_back({t, t + 2});
   EXPECT_EQ(store.OfRuns(apart), store.OfRuns(whole));
   apart.pop_back();
@@ -102,7 +102,7 @@ TEST(BitmapStore, RunsOfBlocks) {
   ASSERT_FALSE(blocks.empty());
   BitmapStore store(tokens, all, blocks);
   for (int round = 0; round < 60; ++round) {
-    std::vector<TokenRun> runs;
+    TableVector<TokenRun> runs;
     std::vector<uint32_t> expected(625);
     uint32_t at = random() % 3;
     // How much is in and out, changing as it goes.

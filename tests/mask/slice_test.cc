@@ -62,7 +62,8 @@ std::optional<size_t> Count(const CodePointSet& set, std::string_view text) {
 }
 
 std::vector<TokenId> Others(const Slice& slice) {
-  std::vector<TokenId> tokens = slice.others().tokens;
+  const auto& others = slice.others().tokens;
+  std::vector<TokenId> tokens(others.begin(), others.end());
   std::ranges::sort(tokens);
   return tokens;
 }

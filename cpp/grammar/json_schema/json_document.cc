@@ -18,6 +18,7 @@
 #include "base/ascii.h"
 #include "base/json_bytes.h"
 #include "base/mix.h"
+#include "base/tables.h"
 #include "base/utf8.h"
 
 namespace grammask::internal {
@@ -109,8 +110,8 @@ class JsonParser {
   const uint32_t source_index_;
   int depth_ = 0;
   size_t pos_ = 0;
-  std::vector<Open> open_;
-  std::vector<Child> children_;  // of all open containers
+  TableVector<Open> open_;
+  TableVector<Child> children_;  // of all open containers
   std::string_view key_;         // of the member whose value comes next
   bool names_schema_ = false;    // the last key is one that may
   HashSlots first_of_;           // containers that differ

@@ -16,6 +16,7 @@
 #include "base/hash_slots.h"
 #include "base/ids.h"
 #include "base/status.h"
+#include "base/tables.h"
 #include "grammask/limits.h"
 
 namespace grammask::internal {
@@ -121,14 +122,14 @@ class JsonDocument {
     JsonId root;
     bool identifiers = false;  // below the root
     bool root_identifiers = false, unevaluated = false;
-    std::vector<JsonId> elements;
-    std::vector<JsonMember> members;
+    TableVector<JsonId> elements;
+    TableVector<JsonMember> members;
   };
 
   int depth_ = 0;
   size_t bytes_ = 0;  // of all texts
   std::vector<Text> texts_;
-  std::vector<Node> nodes_;
+  TableVector<Node> nodes_;
   std::deque<std::string> decoded_;  // strings that had escapes
   // Of objects that are too large to search, the members' places by their keys.
   absl::flat_hash_map<uint32_t, HashSlots> key_places_;
