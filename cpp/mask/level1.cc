@@ -214,20 +214,42 @@ Slice* MaskCache::SliceFor(TermId x) {
   return it->second.get();
 }
 
-// The mask of a loop of up to `most` X's from that of the loop without end: other tokens mostly
-// have fewer X's in them than are left, so that only those of X's alone differ. Null where it is
-// not so.
-const Level1* MaskCache::FromLoop(TermId state, int64_t most, Slice* slice) {
+// The mask of a loop of up to `most` X's, followed by `rest`, from that of the loop without end:
+// other tokens mostly have fewer X's in them than are left, so that only those of X's alone differ;
+// of the others those are taken out that have more. Null where it cannot be told so.
+const Level1* MaskCache::FromLoop(TermId state, uint64_t most, TermId x, TermId rest,
+                                  Slice* slice) {
   const auto loosened = terms_.Loosen(state);
   if (!loosened.has_value()) return nullptr;
   const Level1& loop = OfState(loosened->state);
-  if (loop.others_reach > static_cast<uint64_t>(most) || loop.slice != slice->UpTo(UINT64_MAX)) {
-    return nullptr;
+  if (loop.slice != slice->UpTo(UINT64_MAX)) return nullptr;
+  std::span<const TokenId> beyond;
+  if (loop.others_reach > most) {
+    if (loop.others_reach == UINT64_MAX || !loop.references.empty() || !EndsBefore(rest, x)) {
+      return nullptr;
+    }
+    beyond = slice->OthersBeyond(most);
   }
   Level1 result = loop;
-  const uint32_t* bitmaps[] = {slice->UpTo(static_cast<uint64_t>(most)), loop.others};
-  result.accepted.bitmap = loop.others == nullptr ? bitmaps[0] : bitmaps_.Union(bitmaps);
+  result.slice = result.others = nullptr;
   result.others_reach = UINT64_MAX;  // what it takes needs no more than in the loop without a bound
+  const uint32_t* bitmaps[] = {slice->UpTo(most), loop.others};
+  if (beyond.empty()) {
+    result.accepted.bitmap = loop.others == nullptr ? bitmaps[0] : bitmaps_.Union(bitmaps);
+    return Keep(result);
+  }
+  Bits out(words_);
+  for (TokenId t : beyond) SetBit(out.data(), t);
+  auto is_out = [&](TokenId t) { return TestBit(out.data(), t); };
+  if (loop.others != nullptr) {
+    Bits bits(bitmaps[0], bitmaps[0] + words_);
+    for (size_t w = 0; w < words_; ++w) bits[w] |= loop.others[w] & ~out[w];
+    bitmaps[0] = bitmaps_.Intern(bits);
+  }
+  std::vector<TokenId> list;
+  std::ranges::remove_copy_if(loop.accepted.list, std::back_inserter(list), is_out);
+  result.accepted = Compact(list, std::span(bitmaps).first(1));
+  if (loop.residual != nullptr) result.residual = Without(*loop.residual, is_out);
   return Keep(result);
 }
 
@@ -309,13 +331,15 @@ bool MaskCache::TakeSlice(TermId state, Draft* draft) {
   if (bounded) slice = SliceFor(head.children()[0]);
   if (slice != nullptr) {
     const auto most = static_cast<uint64_t>(head.b);
+    const TermId x = head.children()[0];
+    const TermId rest = sequence ? t.children()[1] : TermStore::Empty();
     std::optional<ByteSet> both = ByteSet();
     if (head.b < slice->longest()) {
-      both = BytesInBoth(sequence ? t.children()[1] : TermStore::Empty(), head.children()[0]);
+      both = BytesInBoth(rest, x);
       if (!both.has_value()) return false;
     }
     if (both->empty()) {
-      draft->made = FromLoop(state, head.b, slice);
+      draft->made = FromLoop(state, most, x, rest, slice);
       if (draft->made != nullptr) return true;
     } else if (!TakeOverBound(state, most, *both, slice, draft)) {
       return false;

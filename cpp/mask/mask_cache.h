@@ -141,7 +141,7 @@ class MaskCache {
   bool TakeSlice(TermId state, Draft* draft);
   bool WalkBeside(TermId state, TermId search, const Slice& slice, Draft* draft);
   bool FromSearch(TermId state, TermId search, const Slice& slice, Draft* draft);
-  const Level1* FromLoop(TermId state, int64_t most, Slice* slice);
+  const Level1* FromLoop(TermId state, uint64_t most, TermId x, TermId rest, Slice* slice);
   const Level1* FromOtherBounds(TermId state);
   const Level1* FromAlternatives(TermId state);
   const Level1* FromProgress(TermId state);

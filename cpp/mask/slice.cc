@@ -455,8 +455,44 @@ void Slice::Count() {
     long_.push_back(static_cast<uint32_t>(i));
     return true;
   });
+  CountOthers();
   table_.clear();
   table_.shrink_to_fit();
+}
+
+// Fills by_need_ and beyond_.
+void Slice::CountOthers() {
+  const auto nodes = std::span(others_.nodes).first(others_.node_count());
+  TableVector<uint16_t> needs(others_.tokens.size());
+  std::vector<Level> path(static_cast<size_t>(vocab_.max_token_bytes()) + 1, {0, 0});
+  auto need = [&](uint32_t first, uint32_t end, const Level& at) {
+    // Where an X was begun that does not go on so, no token can follow.
+    const uint32_t count = at.count + (at.state != 0 ? 1 : 0);
+    for (uint32_t t = first; t < end; ++t) needs[t] = static_cast<uint16_t>(count);
+  };
+  for (uint32_t i = 1; i < nodes.size();) {
+    const TrieNode& node = nodes[i];
+    const Level& from = path[node.depth - 1u];
+    const uint32_t state = table_[from.state * 256 + node.byte];
+    if (state == kRefused) {
+      need(node.tokens, others_.nodes[node.end].tokens, from);
+      i = node.end;
+      continue;
+    }
+    path[node.depth] = {state, from.count + (state == 0)};
+    need(node.tokens, others_.nodes[i + 1].tokens, path[node.depth]);
+    ++i;
+  }
+  const uint32_t most = needs.empty() ? 0 : std::ranges::max(needs);
+  beyond_.assign(most + size_t{1}, 0);
+  for (uint16_t n : needs) {
+    if (n > 0) ++beyond_[n - 1u];
+  }
+  for (uint32_t n = most; n > 0; --n) beyond_[n - 1] += beyond_[n];
+  // From now on, where the next token of that need goes: behind those that need more.
+  TableVector<uint32_t> next(beyond_);
+  by_need_.resize(needs.size());
+  for (size_t t = 0; t < needs.size(); ++t) by_need_[next[needs[t]]++] = others_.tokens[t];
 }
 
 Slice::~Slice() {
@@ -523,6 +559,11 @@ std::span<const uint16_t> Slice::Counts() {
   return counts_;
 }
 
+std::span<const TokenId> Slice::OthersBeyond(uint64_t most) {
+  Counts();
+  return std::span(by_need_).first(most < beyond_.size() ? beyond_[most] : 0);
+}
+
 std::optional<std::vector<uint32_t>> Slice::Between(uint64_t from, uint64_t to, size_t limit) {
   Counts();
   std::vector<uint32_t> places;
@@ -538,6 +579,7 @@ size_t Slice::memory_bytes() const {
   std::lock_guard lock(mutex_);
   size_t bytes = sizeof(Slice) + table_.capacity() * 2 + counts_.capacity() * 2 +
                  long_.capacity() * 4 + few_.capacity() + others_.memory_bytes() +
+                 by_need_.capacity() * 4 + beyond_.capacity() * 4 +
                  bitmaps_.capacity() * sizeof(bitmaps_[0]);
   for (const auto& bitmap : bitmaps_) bytes += bitmap.load() != nullptr ? words_ * 4 : 0;
   return bytes;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "automaton/term_store.h"
+#include "base/tables.h"
 #include "mask/bitmap_store.h"
 #include "mask/token_trie.h"
 #include "vocab/vocab.h"
@@ -52,6 +53,10 @@ class Slice {
   std::span<const uint16_t> Counts();
   int longest() const { return longest_; }  // greatest number of X in a token
   const TokenTrie& others() const { return others_; }
+  // Tokens of others() that take more than `most` X's where they can follow a loop of X's at all,
+  // one that a token ends inside counted, and where what follows the loop begins as no X does. The
+  // first call counts them.
+  std::span<const TokenId> OthersBeyond(uint64_t most);
   // The child of the root of others() for a first byte, or 0.
   uint32_t root_child(uint8_t byte) const { return root_children_[byte]; }
   size_t memory_bytes() const;
@@ -74,6 +79,7 @@ class Slice {
                 Refused&& refused, Below&& below, Inside&& inside) const;
   bool Walk(size_t most_others);
   void Count();
+  void CountOthers();
   const uint32_t* Make(size_t n);
   void PutFew(size_t n, uint32_t* bitmap);
   template <class F>
@@ -93,6 +99,10 @@ class Slice {
   // none. To a whole number of blocks.
   std::vector<uint8_t> few_;
   TokenTrie others_;
+  // Once counted: the tokens of others_, those of most X's first, and by a number of X's, up to the
+  // greatest, how many have more.
+  TableVector<TokenId> by_need_;
+  TableVector<uint32_t> beyond_;
   uint32_t root_children_[256] = {};
   std::vector<std::atomic<uint32_t*>> bitmaps_;  // by number, 0..longest_
   mutable std::mutex mutex_;

@@ -307,6 +307,24 @@ TEST(NearBounds, LoopsThatBeginWithWhatFollows) {
   });
 }
 
+// Strings of any characters near their end, whose other tokens, which go on behind it or end inside
+// a character, are those of strings without one.
+TEST(NearBounds, EndsOfStrings) {
+  std::vector<Case> cases;
+  const std::string text = "ab\\u0061\xC3\xA9 \\n-12:abcdefghij";  // 20 characters
+  for (const int most : {1, 2, 3, 4, 5, 9, 12, 16, 20, 21, 29, 50}) {
+    Case c = {R"({"type": "string", "maxLength": )" + std::to_string(most) + "}", {}};
+    c.texts.push_back(std::string(static_cast<size_t>(most), 'a'));
+    if (most >= 20) c.texts.push_back(text);
+    cases.push_back(c);
+    c.schema = R"({"type": "string", "minLength": 3, "maxLength": )" + std::to_string(most) + "}";
+    if (most >= 3) cases.push_back(c);
+  }
+  cases.push_back({R"({"pattern": "^[^~]{2,12}$"})", {"ab", "a:\\u003aab\\n-12"}});
+  cases.push_back({R"({"pattern": "^[^~-]{0,9}-[a-j]{0,9}$"})", {"-", "ab\\n-abc", "12:45678-"}});
+  CheckAll(cases);
+}
+
 // The rule ends within a token, after what a loop could have gone on with, and its caller goes on.
 TEST(NearBounds, RuleEndsWithARoundOfItsLoop) {
   const auto vocab = MakeVocab(Tokens());

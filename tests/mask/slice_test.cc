@@ -99,6 +99,23 @@ void CheckSlice(const Vocab& vocab, Slice* slice,
     }
     EXPECT_EQ(TokensOf({slice->UpTo(most), words}), expected) << "up to " << most;
     EXPECT_EQ(slice->UpTo(most), slice->UpTo(most)) << "one bitmap for each number";
+    // Whole X's, and where another one was begun, that too.
+    const auto beyond = slice->OthersBeyond(most);
+    const std::set<TokenId> more(beyond.begin(), beyond.end());
+    EXPECT_EQ(more.size(), beyond.size());
+    for (TokenId t : others) {
+      const std::string_view text = vocab.bytes(t);
+      size_t whole = 0;
+      for (size_t p = 1; p < text.size(); ++p) {
+        whole = std::max(whole, count(text.substr(0, p)).value_or(0));
+      }
+      if (whole > most) {
+        EXPECT_TRUE(more.contains(t)) << text << " up to " << most;
+      }
+      if (whole < most) {
+        EXPECT_FALSE(more.contains(t)) << text << " up to " << most;
+      }
+    }
   }
 }
 
