@@ -78,8 +78,8 @@ sanitizer_tests() {
 }
 
 thread_tests() {
-  local tests=(base_block_reserve_test base_huge_pages_test base_scratch_test base_thread_pool_test
-    kernels_parallel_test mask_mask_test
+  local tests=(base_block_reserve_test base_fork_safe_test base_huge_pages_test base_scratch_test
+    base_tables_test base_thread_pool_test kernels_parallel_test mask_mask_test
     mask_slice_test matcher_batch_test matcher_budget_test matcher_compiler_test
     matcher_history_test matcher_overrun_test matcher_threads_test)
   configure tsan -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 -DGRAMMASK_CUDA=OFF \
