@@ -69,8 +69,9 @@ bool TakesAll(Walker& walker, const TrieNode* nodes, const TrieAlphabets& alphab
 //   visit(node, place)       a node that the parser can reach.
 //   whole(node, from)        instead, where the parser, since the place `from`, is known to be not
 //                            dead after any text below; the walk goes on after the node's subtree.
-//   inside(node, completion) a node inside a text; completion: the length of the shortest text that
-//                            completes the state from here.
+//   inside(node, completion) a node inside a text, or where it ends and nothing is below;
+//                            completion: the length of the shortest text that completes the state
+//                            from here.
 //   open(node, place)        after visit(), a place that is `open`: the walk goes on after the
 //                            node's subtree, which is left to the caller.
 //   stretch(first, end, from)  instead of visit(), for all nodes [first, end), at each of which the
@@ -429,6 +430,12 @@ bool WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
           calls.inside(i, run.completion);
           if (nodes[i].leaf) return top_end;
           continue;
+        }
+        if (nodes[i].leaf && !walker.terms().has_captures()) {
+          // Nothing is asked of the place behind the text, which is a new set mostly. What is
+          // captured may be dead there.
+          calls.inside(i, run.completion);
+          return top_end;
         }
         id = walker.After(run, began);
         break;

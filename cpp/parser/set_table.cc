@@ -269,6 +269,12 @@ SetId SetTable::Close(ItemList kernel) {
   return set;
 }
 
+SetId SetTable::OfItem(const Item& item) {
+  const bool nullable = terms_.term(item.term).nullable;
+  if (nullable && item.ret.value > kUnknown.value) return Close({item});
+  return Intern({&item, 1}, nullable && item.ret == kBottom, nullable && item.ret == kUnknown);
+}
+
 SetId SetTable::Start(TermId root) {
   std::lock_guard lock(terms_.mutex());
   return Close({{root, kBottom}});
@@ -365,13 +371,7 @@ SetId SetTable::StepUnchecked(SetId set, uint8_t byte) {
     const Item& item = body.items[0];
     const TermId to = terms_.AfterByte(item.term, byte);
     if (to == TermStore::Nothing()) return Dead();
-    const Item moved = {to, Advance(item.ret, set, byte)};
-    const bool nullable = terms_.term(to).nullable;
-    if (!nullable || moved.ret.value <= kUnknown.value) {
-      return Intern({&moved, 1}, nullable && moved.ret == kBottom,
-                    nullable && moved.ret == kUnknown);
-    }
-    return Close({moved});
+    return OfItem({to, Advance(item.ret, set, byte)});
   }
   ItemList kernel;
   TermId last, to;  // neighbours often differ in where they return to only

@@ -127,7 +127,7 @@ class SetTable {
   SetId InUnknownContext(TermId term);
 
   // The set of an item of a known set, moved on by other means than Step. Lock.
-  SetId OfItem(const Item& item) { return Close({item}); }
+  SetId OfItem(const Item& item);
 
   // Whether Table() would not have to make one.
   bool HasTable(SetId set) const {
