@@ -6,7 +6,7 @@
 // page of a block that is used for the first time is a fault in the midst of a mask otherwise.
 //
 // Cost: 5 ns to take and give back a piece. Not thread-safe. Tests: tests/base/scratch_test.cc,
-// tests/base/lasting_test.cc.
+// tests/base/tables_test.cc.
 #ifndef GRAMMASK_BASE_PIECE_HEAP_H_
 #define GRAMMASK_BASE_PIECE_HEAP_H_
 

@@ -5,6 +5,7 @@
 
 #ifdef __linux__
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -59,6 +60,18 @@ TEST(OwnCode, IsMapped) {
   const Mapping code = MappingOf(here);
   ASSERT_GT(code.size, 0);
   EXPECT_EQ(code.mapped, code.size);
+
+  // A forked process begins with what it has run.
+  const pid_t child = fork();
+  if (child == 0) {
+    MapOwnCode();
+    const Mapping forked = MappingOf(here);
+    _exit(forked.size > 0 && forked.mapped == forked.size ? 7 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
 }  // namespace
