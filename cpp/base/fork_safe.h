@@ -9,7 +9,8 @@ namespace grammask::internal {
 // For what all compilers share and is made once. Engines fork while other threads compile: of a
 // lock that one of these holds nobody in the new process would let go. So a fork waits until each
 // of these is free, as it does for the locks of the process's heap. One made later may be held
-// while an earlier one is taken, never the other way round. Never destroyed.
+// while an earlier one is taken, never the other way round. To be made before there are threads;
+// never destroyed.
 class ForkSafeMutex {
  public:
   ForkSafeMutex();

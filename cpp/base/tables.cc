@@ -33,6 +33,10 @@ TableHeap& TheTableHeap() {
   return heap;
 }
 
+// Made when the library is loaded: a process forked while another thread makes it would wait for
+// that thread.
+[[maybe_unused]] const TableHeap& made_at_load = TheTableHeap();
+
 enum class Source { kHeap, kPieces, kBlocks, kPages };
 Source SourceOf(size_t size, bool from_reserve) {
   if (kHasHugePages && size >= kHugePage) return Source::kPages;
