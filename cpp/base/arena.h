@@ -79,9 +79,6 @@ class BumpArena {
 template <class T, int kLogFirst = 10>
 class StableVector {
  public:
-  static_assert(alignof(T) <= (sizeof(T) << kLogFirst > kSmallTable
-                                   ? kTableAlign
-                                   : __STDCPP_DEFAULT_NEW_ALIGNMENT__));
   StableVector() = default;
   StableVector(const StableVector&) = delete;
   StableVector& operator=(const StableVector&) = delete;
@@ -118,6 +115,10 @@ class StableVector {
   // NOLINTNEXTLINE(bugprone-sizeof-expression): T may be a pointer
   static constexpr size_t kBytes = sizeof(T);
   static_assert(kLogFirst > 0);
+  // As far as the first block is aligned.
+  static_assert(alignof(T) <= (kBytes << kLogFirst > kSmallTable
+                                   ? kTableAlign
+                                   : __STDCPP_DEFAULT_NEW_ALIGNMENT__));
 
   // The block of an element, and the first element of a block.
   static int BlockOf(size_t i) {
