@@ -47,19 +47,13 @@ class BumpArena {
   // cut of large pages as long as there are such that were touched before: to touch one in the
   // midst of a mask would take up to 10 ms, and to touch a small one a microsecond or two.
   static constexpr size_t kBlock = kSmallestKept, kLastBlock = kLargestKept;
-  struct Giver {
-    size_t bytes;
-    void operator()(std::byte* block) const { GiveBlock(block, bytes); }
-  };
-  using Block = std::unique_ptr<std::byte, Giver>;
 
   void* AllocateBytes(size_t size, size_t align) {
     size_t start = (used_ + align - 1) & ~(align - 1);
     if (blocks_.empty() || start + size > capacity_) {
       const size_t bytes =
           std::max(std::clamp(std::bit_floor(bytes_ / 8 + 1), kBlock, kLastBlock), size);
-      Block block(static_cast<std::byte*>(TakeBlock(bytes)), Giver{bytes});
-      blocks_.push_back(std::move(block));
+      blocks_.push_back(TakeOwnedBlock(bytes));
       capacity_ = bytes;
       bytes_ += bytes;
       start = 0;
@@ -68,7 +62,7 @@ class BumpArena {
     return blocks_.back().get() + start;
   }
 
-  std::vector<Block> blocks_;
+  std::vector<OwnedBlock> blocks_;
   size_t used_ = 0, capacity_ = 0, bytes_ = 0;
 };
 

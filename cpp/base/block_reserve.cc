@@ -80,7 +80,7 @@ struct Reserve {
   // False where there are enough, or the system has none.
   bool AddPage(bool touched) {
     if (page_count == pages.size()) return false;
-    void* const page = touched ? TouchedPages(1) : SmallPages(kHugePage);
+    void* const page = touched ? TouchedPages(1) : SmallPages(1);
     if (page == nullptr) return false;
     pages[page_count].touched = touched;
     pages[page_count++].begin = static_cast<std::byte*>(page);

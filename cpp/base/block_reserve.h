@@ -14,6 +14,7 @@
 #define GRAMMASK_BASE_BLOCK_RESERVE_H_
 
 #include <cstddef>
+#include <memory>
 
 namespace grammask::internal {
 
@@ -36,6 +37,16 @@ void ReserveBlocks(size_t bytes);
 void* TakeBlock(size_t bytes);
 // With the size it was taken with.
 void GiveBlock(void* block, size_t bytes);
+
+// A block that gives itself back; get_deleter().bytes is its size.
+struct BlockGiver {
+  size_t bytes;
+  void operator()(std::byte* block) const { GiveBlock(block, bytes); }
+};
+using OwnedBlock = std::unique_ptr<std::byte, BlockGiver>;
+inline OwnedBlock TakeOwnedBlock(size_t bytes) {
+  return {static_cast<std::byte*>(TakeBlock(bytes)), BlockGiver{bytes}};
+}
 
 // What is kept and not in use, touched or not.
 size_t KeptBlockBytes();

@@ -136,7 +136,7 @@ void* TouchedPages(size_t pages) {
   return begin;
 }
 
-void* SmallPages(size_t size) { return MapPages(size, false); }
+void* SmallPages(size_t pages) { return MapPages(pages * kHugePage, false); }
 
 #else
 

@@ -28,16 +28,14 @@ void ReserveTables(size_t bytes);
 // So many large pages, touched, which are never given back; null where the system has none or no
 // memory.
 void* TouchedPages(size_t pages);
+// The same much on small pages, untouched.
+void* SmallPages(size_t pages);
 
 #ifdef __linux__
 inline constexpr bool kHasHugePages = true;
 #else
 inline constexpr bool kHasHugePages = false;
 #endif
-// A multiple of kHugePage of memory on small pages, untouched, which is never given back; null
-// where the system has none.
-void* SmallPages(size_t size);
-
 // Memory on large pages, `size` rounded up to these, from the reserve where it has so many. Throws
 // std::bad_alloc. Null where there are none.
 void* AllocatePages(size_t size, bool from_reserve);

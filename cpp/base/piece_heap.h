@@ -14,7 +14,6 @@
 #include <array>
 #include <bit>
 #include <cstddef>
-#include <memory>
 #include <new>
 #include <utility>
 #include <vector>
@@ -26,13 +25,14 @@ namespace grammask::internal {
 
 class PieceHeap {
  public:
-  static constexpr size_t kLogFine = 10;     // up to 2^this a class for each multiple of kUnit
-  static constexpr size_t kLogLargest = 15;  // of a piece
+  static constexpr size_t kLogFine = 10, kLogLargest = 15;
+  static constexpr size_t kMostFine = size_t{1} << kLogFine;  // a class for each multiple of kUnit
+  static constexpr size_t kLargest = size_t{1} << kLogLargest;  // of a piece
 
-  // Up to 2^kLogFine bytes. An empty piece is in a class by itself, of a unit like the next.
+  // Up to kMostFine bytes. An empty piece is in a class by itself, of a unit like the next.
   static constexpr size_t FineClassOf(size_t bytes) { return (bytes + kUnit - 1) / kUnit; }
   static constexpr size_t ClassOf(size_t bytes) {
-    if (bytes <= size_t{1} << kLogFine) return FineClassOf(bytes);
+    if (bytes <= kMostFine) return FineClassOf(bytes);
     const auto log =
         static_cast<size_t>(std::bit_width(bytes - 1)) - 1;  // 2^log < bytes <= 2^(log+1)
     const size_t part = ((bytes - 1) >> (log - kLogParts)) & ((size_t{1} << kLogParts) - 1);
@@ -68,26 +68,16 @@ class PieceHeap {
 
  private:
   static constexpr size_t kUnit = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
-  static constexpr size_t kFine = (size_t{1} << kLogFine) / kUnit;
+  static constexpr size_t kFine = kMostFine / kUnit;
   static constexpr size_t kLogParts = 2;  // beyond, so many to each doubling
   static constexpr size_t kClasses = 1 + kFine + ((kLogLargest - kLogFine) << kLogParts);
   static constexpr size_t kFirstBlock = size_t{1} << 16, kLastBlock = size_t{1} << 20;
-  static_assert(kFirstBlock >= size_t{1} << kLogLargest);
+  static_assert(kFirstBlock >= kLargest);
   // A heap of which no more was taken than this need not begin again.
   static constexpr size_t kLittle = size_t{1} << 12;
 
   struct Piece {
     Piece* next;
-  };
-  struct GiveBack {
-    size_t bytes;
-    void operator()(std::byte* block) const { GiveBlock(block, bytes); }
-  };
-  struct Block {
-    explicit Block(size_t bytes)
-        : memory(static_cast<std::byte*>(TakeBlock(bytes)), GiveBack{bytes}) {}
-    size_t bytes() const { return memory.get_deleter().bytes; }
-    std::unique_ptr<std::byte, GiveBack> memory;
   };
 
   static constexpr size_t BytesOf(size_t size_class) {
@@ -99,9 +89,9 @@ class PieceHeap {
   }
 
   [[maybe_unused]] bool Owns(const void* memory) const {
-    return std::ranges::any_of(blocks_, [&](const Block& block) {
-      const auto offset = static_cast<const std::byte*>(memory) - block.memory.get();
-      return offset >= 0 && static_cast<size_t>(offset) < block.bytes();
+    return std::ranges::any_of(blocks_, [&](const OwnedBlock& block) {
+      const auto offset = static_cast<const std::byte*>(memory) - block.get();
+      return offset >= 0 && static_cast<size_t>(offset) < block.get_deleter().bytes;
     });
   }
 
@@ -109,7 +99,7 @@ class PieceHeap {
     if (block_ + 1 >= blocks_.size()) {
       const size_t bytes = std::clamp(std::bit_floor(bytes_), kFirstBlock, kLastBlock);
       try {
-        blocks_.emplace_back(bytes);
+        blocks_.push_back(TakeOwnedBlock(bytes));
       } catch (...) {
         --pieces_;
         throw;
@@ -120,9 +110,9 @@ class PieceHeap {
     return std::exchange(next_, next_ + size);
   }
   [[gnu::noinline]] void BeginAgain() {
-    if (block_ == 0 && static_cast<size_t>(next_ - blocks_[0].memory.get()) <= kLittle) return;
+    if (block_ == 0 && static_cast<size_t>(next_ - blocks_[0].get()) <= kLittle) return;
     while (bytes_ > kept_) {
-      bytes_ -= blocks_.back().bytes();
+      bytes_ -= blocks_.back().get_deleter().bytes;
       blocks_.pop_back();
     }
     free_.fill(nullptr);
@@ -130,8 +120,8 @@ class PieceHeap {
   }
   void TakeFrom(size_t block) {
     block_ = block;
-    next_ = blocks_[block].memory.get();
-    end_ = next_ + blocks_[block].bytes();
+    next_ = blocks_[block].get();
+    end_ = next_ + blocks_[block].get_deleter().bytes;
   }
 
   const size_t kept_;
@@ -140,7 +130,7 @@ class PieceHeap {
   size_t pieces_ = 0;
   size_t block_ = static_cast<size_t>(-1);  // that is taken from
   size_t bytes_ = 0;
-  std::vector<Block> blocks_;
+  std::vector<OwnedBlock> blocks_;
 };
 
 }  // namespace grammask::internal

@@ -30,13 +30,9 @@ PieceHeap* MakeHeap() {
 }
 
 // Whether a piece is of a thread's heap, or of the process's.
-constexpr bool IsPooled(size_t bytes) {
-  return !kSanitized && bytes <= size_t{1} << PieceHeap::kLogLargest;
-}
+constexpr bool IsPooled(size_t bytes) { return !kSanitized && bytes <= PieceHeap::kLargest; }
 // Most are, and small.
-constexpr bool IsSmall(size_t bytes) {
-  return IsPooled(bytes) && bytes <= size_t{1} << PieceHeap::kLogFine;
-}
+constexpr bool IsSmall(size_t bytes) { return IsPooled(bytes) && bytes <= PieceHeap::kMostFine; }
 
 // Larger pieces, and a thread's first. Out of line: most are small.
 [[gnu::noinline]] void* AllocateOther(size_t bytes) {

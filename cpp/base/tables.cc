@@ -11,8 +11,8 @@
 namespace grammask::internal {
 namespace {
 
-static_assert(kSmallTable == size_t{1} << PieceHeap::kLogFine);
-static_assert(kLargestPiece == size_t{1} << PieceHeap::kLogLargest);
+static_assert(kSmallTable == PieceHeap::kMostFine);
+static_assert(kLargestPiece == PieceHeap::kLargest);
 static_assert(kBlockAlign % kTableAlign == 0);
 
 // What is left over of a block that has pieces of all sizes would be aligned as the smallest of

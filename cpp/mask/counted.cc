@@ -331,14 +331,13 @@ std::optional<bool> CountedTokens::FindOver(const Vocab& vocab, SetTable* sets, 
   return found;
 }
 
-std::optional<std::vector<TokenId>> CountedTokens::List(int64_t least, int64_t most,
-                                                        size_t limit) const {
-  if (!numbers_.empty()) return std::nullopt;
+bool CountedTokens::AddList(int64_t least, int64_t most, size_t limit,
+                            TableVector<TokenId>* list) const {
+  if (!numbers_.empty()) return false;
   const auto inside = inside_.Between(0, most), left = left_.Between(least, most);
-  if (inside.size() + left.size() > limit) return std::nullopt;
-  std::vector<TokenId> list(inside.begin(), inside.end());
-  list.insert(list.end(), left.begin(), left.end());
-  return list;
+  if (inside.size() + left.size() > limit) return false;
+  for (const auto& some : {inside, left}) list->insert(list->end(), some.begin(), some.end());
+  return true;
 }
 
 Bits CountedTokens::Bitmap(int64_t least, int64_t most) const {
@@ -352,12 +351,10 @@ Bits CountedTokens::Bitmap(int64_t least, int64_t most) const {
   return result;
 }
 
-std::vector<uint32_t> CountedTokens::Escapes(int64_t least, int64_t most) const {
-  std::vector<uint32_t> nodes;
+void CountedTokens::AddEscapes(int64_t least, int64_t most, TableVector<uint32_t>* nodes) const {
   for (const Escape& e : escapes_) {
-    if (least <= e.rounds && e.rounds <= most) nodes.push_back(e.node);
+    if (least <= e.rounds && e.rounds <= most) nodes->push_back(e.node);
   }
-  return nodes;
 }
 
 size_t CountedTokens::memory_bytes() const {

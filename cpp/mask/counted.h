@@ -64,11 +64,12 @@ class CountedTokens {
   // Whether Create() was asked for a bound from below, and whether that state can be told.
   bool asked() const { return asked_; }
   bool Knows(int64_t least) const { return least == 0 || any_number_; }
-  // The tokens that state takes: as a list, in no order, where that is at hand and no longer than
-  // `limit`; as a bitmap of ceil(V/32) words. Where tokens escape from it, ascending.
-  std::optional<std::vector<TokenId>> List(int64_t least, int64_t most, size_t limit) const;
+  // The tokens that state takes: appended to a list, in no order, where they are at hand so and no
+  // more than `limit`, or else false; as a bitmap of ceil(V/32) words. Where tokens escape from it:
+  // appended, ascending.
+  bool AddList(int64_t least, int64_t most, size_t limit, TableVector<TokenId>* list) const;
   Bits Bitmap(int64_t least, int64_t most) const;
-  std::vector<uint32_t> Escapes(int64_t least, int64_t most) const;
+  void AddEscapes(int64_t least, int64_t most, TableVector<uint32_t>* nodes) const;
   size_t memory_bytes() const;
 
  private:

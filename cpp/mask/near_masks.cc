@@ -229,8 +229,7 @@ const Level1* MaskCache::FromCount(const TermStore::Counted& found) {
   if (tokens == nullptr || !tokens->Knows(counted.least)) return nullptr;
   const DraftLease draft(&drafts_);
   Level1 result;
-  if (auto list = tokens->List(counted.least, counted.most, kMaxList)) {
-    draft->accepted.assign(list->begin(), list->end());
+  if (tokens->AddList(counted.least, counted.most, kMaxList, &draft->accepted)) {
     draft->SortAccepted(words_);
     result.accepted = Compact(draft->accepted, {});
   } else {
@@ -260,8 +259,7 @@ const Level1* MaskCache::FromCount(const TermStore::Counted& found) {
     result.reach = tokens->reach() + more;
     result.completion = tokens->completion() + more;
   }
-  const auto escapes = tokens->Escapes(counted.least, counted.most);
-  draft->escapes.assign(escapes.begin(), escapes.end());
+  tokens->AddEscapes(counted.least, counted.most, &draft->escapes);
   if (!draft->escapes.empty()) AddEscapes(&*draft, &result);
   return Keep(result);
 }

@@ -426,16 +426,13 @@ bool WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
         close(i);
         if (child == 0) return top_end;
         i = child;
-        if (run.Next(walker.terms())) {
+        // Where nothing is below, the place behind the text, which is a new set mostly, is not
+        // asked for; but what is captured may be dead there.
+        const bool leaf = nodes[i].leaf;
+        if (run.Next(walker.terms()) || (leaf && !walker.terms().has_captures())) {
           calls.inside(i, run.completion);
-          if (nodes[i].leaf) return top_end;
+          if (leaf) return top_end;
           continue;
-        }
-        if (nodes[i].leaf && !walker.terms().has_captures()) {
-          // Nothing is asked of the place behind the text, which is a new set mostly. What is
-          // captured may be dead there.
-          calls.inside(i, run.completion);
-          return top_end;
         }
         id = walker.After(run, began);
         break;
