@@ -25,6 +25,7 @@ constexpr uint32_t kOften = 16;
 constexpr size_t kMostPromoted = 256;
 
 constexpr size_t kFewLeftOver = 48;    // tokens whose rests are one trie, whatever comes next
+constexpr size_t kFewKept = 16;        // tokens that follow with what is left over
 constexpr size_t kLongResidual = 256;  // tokens that leave something over
 constexpr size_t kLeftOverEntry = 48;  // bytes of an entry of left_over_
 
@@ -124,10 +125,17 @@ const TokenMask* MaskCache::LongLeftOver(const Level1& level1, SetId returned) {
   JoinRuns(&draft->runs);
   std::vector<const uint32_t*> bitmaps;
   TakeRuns(&*draft, &bitmaps);
-  const TokenMask mask = Compact(draft->accepted, bitmaps);
+  // Few tokens cost less than to find out that the same are kept.
+  const bool few = bitmaps.empty() && draft->accepted.size() <= kFewKept;
+  TokenMask mask;
+  if (!few) mask = Compact(draft->accepted, bitmaps);
   std::lock_guard lock(mutex_);
   const auto [known, added] = left_over_.TryEmplace(key);
   if (added) {
+    if (few) {
+      mask.list = memory_.Copy(std::span<const TokenId>(draft->accepted));
+      bytes_ += mask.list.size_bytes();
+    }
     *known = new (memory_.Allocate<TokenMask>(1)) TokenMask(mask);
     bytes_ += sizeof(TokenMask) + kLeftOverEntry;
   }

@@ -371,8 +371,12 @@ TermId LiteralRun::Rest(TermStore& terms) const {
 }
 
 SetId SetWalker::After(const LiteralRun& run, SetId from) {
+  const RetId ret = sets_.set(from).kernel[0].ret;
+  if (run.read == run.text.size() && run.tail == TermStore::Empty()) {
+    if (const auto known = sets_.OfFinished(ret)) return *known;
+  }
   std::lock_guard lock(sets_.terms().mutex());
-  return sets_.OfItem({run.Rest(sets_.terms()), sets_.set(from).kernel[0].ret});
+  return sets_.OfItem({run.Rest(sets_.terms()), ret});
 }
 
 TermId StateWalker::After(const LiteralRun& run, TermId) {

@@ -154,7 +154,7 @@ RetId SetTable::WithCapture(RetId plain, uint32_t capture) {
   const auto [ret, added] = captured_ids_.TryEmplace(uint64_t{plain.value} << 32 | capture,
                                                      RetId(static_cast<uint32_t>(rets_.size())));
   if (added) {
-    const Ret entry = rets_[plain.value];
+    const Ret& entry = rets_[plain.value];
     AddRet(entry.set, entry.proc, capture, plain);
   }
   return *ret;
@@ -171,7 +171,7 @@ uint32_t SetTable::ContextOf(RetId plain) {
   // Through the predictions of one set, which may refer to one another.
   std::vector<RetId> todo = {plain};
   for (size_t i = 0; i < todo.size() && found == CaptureTable::kNone; ++i) {
-    const Ret entry = rets_[todo[i].value];
+    const Ret& entry = rets_[todo[i].value];
     const Proc& proc = terms_.proc(entry.proc);
     std::vector<uint32_t> rivals;
     const auto waiters =
@@ -242,7 +242,7 @@ SetId SetTable::Close(ItemList kernel) {
         for (const Item& before : kernel) key.push_back(PackItem(before));
         if (const SetId* known = closed_.Find(key)) return *known;
       }
-      const Ret ret = rets_[item.ret.value];
+      const Ret& ret = rets_[item.ret.value];
       const SetBody& body = MakeBodyLocked(ret.set);
       const bool known = ret.capture > CaptureTable::kAnyText && terms_.proc(ret.proc).captures;
       const std::string text = known ? captures_.Text(ret.capture) : std::string();
@@ -271,7 +271,10 @@ SetId SetTable::Close(ItemList kernel) {
 
 SetId SetTable::OfItem(const Item& item) {
   const bool nullable = terms_.term(item.term).nullable;
-  if (nullable && item.ret.value > kUnknown.value) return Close({item});
+  if (nullable && item.ret.value > kUnknown.value) {
+    const bool finished = item.term == TermStore::Empty() && !terms_.has_captures();
+    return finished ? ReturnedLocked(item.ret) : Close({item});
+  }
   return Intern({&item, 1}, nullable && item.ret == kBottom, nullable && item.ret == kUnknown);
 }
 
@@ -422,10 +425,20 @@ SetId SetTable::StepSlowLocked(SetId set, uint8_t byte) {
 
 SetId SetTable::Returned(SetId at, RetId ret) {
   if (ret == kBottom || ret == kUnknown) return Dead();
+  if ((ret.value & kSelf) == 0) {
+    const Ret& plain = rets_[rets_[ret.value].plain.value];  // of any text
+    const uint32_t known = plain.returned.load(std::memory_order_acquire);
+    if (known != kNotYet) return SetId(known);
+  }
   std::lock_guard lock(terms_.mutex());
-  ret = rets_[Resolve(ret, at).value].plain;  // of any text
-  if (const SetId* known = returned_.Find(ret.value)) return *known;
-  const Ret entry = rets_[ret.value];
+  return ReturnedLocked(rets_[Resolve(ret, at).value].plain);
+}
+
+SetId SetTable::ReturnedLocked(RetId ret) {
+  Ret& entry = rets_[ret.value];
+  if (const uint32_t known = entry.returned.load(std::memory_order_relaxed); known != kNotYet) {
+    return SetId(known);
+  }
   ItemList kernel;
   for (const Waiter& w : WaitersOf(entry.set, entry.proc)) {
     RetId outer = Resolve(w.ret, entry.set);
@@ -435,7 +448,8 @@ SetId SetTable::Returned(SetId at, RetId ret) {
     kernel.push_back({w.to, outer});
   }
   const SetId id = kernel.empty() ? Dead() : Close(std::move(kernel));
-  returned_[ret.value] = id;
+  entry.exact = !terms_.has_captures();
+  entry.returned.store(id.value, std::memory_order_release);
   return id;
 }
 
@@ -468,7 +482,7 @@ void SetTable::RestOfWaiters(SetId set) {
     if (!done) {
       for (const Waiter& w : body.waiters) {
         if ((w.ret.value & kSelf) != 0 || w.ret.value <= kUnknown.value) continue;
-        const Ret ret = rets_[w.ret.value];
+        const Ret& ret = rets_[w.ret.value];
         if (!rests_.Contains(WaitKey(ret.set, ret.proc))) todo.push_back(ret.set);
       }
       if (todo.size() > before) continue;
@@ -480,7 +494,7 @@ void SetTable::RestOfWaiters(SetId set) {
           if ((w.ret.value & kSelf) != 0) {
             after = rests_[WaitKey(top, ProcId(w.ret.value & ~kSelf))];
           } else if (w.ret.value > kUnknown.value) {
-            const Ret ret = rets_[w.ret.value];
+            const Ret& ret = rets_[w.ret.value];
             after = rests_[WaitKey(ret.set, ret.proc)];
           }
           const uint64_t length = std::min(kMaxLength, terms_.term(w.to).min_length + after);
@@ -502,7 +516,7 @@ uint64_t SetTable::ShortestCompletion(SetId id) {
   for (const Item& item : sets_[id.value].kernel) {
     uint64_t after = 0;
     if (item.ret.value > kUnknown.value) {
-      const Ret ret = rets_[item.ret.value];
+      const Ret& ret = rets_[item.ret.value];
       RestOfWaiters(ret.set);
       after = rests_[WaitKey(ret.set, ret.proc)];
     }
@@ -515,7 +529,7 @@ size_t SetTable::memory_bytes() const {
   return memory_.bytes() + sets_.bytes() + rets_.bytes() + table_.bytes() +
          captures_.memory_bytes() +
          (captured_ids_.size() + contexts_.size() + viable_.size()) * 24 +
-         (ret_ids_.size() + returned_.size() + rests_.size() + single_place_ids_.size()) * 24 +
+         (ret_ids_.size() + rests_.size() + single_place_ids_.size()) * 24 +
          place_bytes_ + (class_maps_.size() + classes_of_.size()) * 32 +
          closed_.size() * (sizeof(ClosedKey) + 16);
 }

@@ -128,6 +128,13 @@ class SetTable {
 
   // The set of an item of a known set, moved on by other means than Step. Lock.
   SetId OfItem(const Item& item);
+  // The set of a finished item that returns to `ret`, where it is known. No lock.
+  std::optional<SetId> OfFinished(RetId ret) const {
+    const Ret& entry = rets_[ret.value];
+    const uint32_t to = entry.returned.load(std::memory_order_acquire);
+    if (to == kNotYet || !entry.exact) return std::nullopt;
+    return SetId(to);
+  }
 
   // Whether Table() would not have to make one.
   bool HasTable(SetId set) const {
@@ -195,11 +202,19 @@ class SetTable {
     uint32_t capture = CaptureTable::kNone;  // that the item is in
     RetId plain;                             // the same without a capture
     uint32_t time = 0;                       // how many terms there were when it was made
+    // Where it leads: what Returned() finds of it, of a plain one; kNotYet until asked for.
+    std::atomic<uint32_t> returned = kNotYet;
+    bool exact = false;  // and the set of a finished item that returns so: nothing is captured
   };
 
   // An entry at the end of the table of returns, made now.
   void AddRet(SetId set, ProcId proc, uint32_t capture, RetId plain) {
-    rets_.Append() = {set, proc, capture, plain, static_cast<uint32_t>(terms_.size())};
+    Ret& made = rets_.Append();
+    made.set = set;
+    made.proc = proc;
+    made.capture = capture;
+    made.plain = plain;
+    made.time = static_cast<uint32_t>(terms_.size());
   }
   SetId StepFirst(SetId set, uint8_t byte);
   SetId StepSlow(SetId set, uint8_t byte);
@@ -211,6 +226,8 @@ class SetTable {
   // Adds what follows finished items, and interns. Lock.
   SetId Close(ItemList kernel);
   SetId Intern(std::span<const Item> kernel, bool accepting, bool escaping);
+  // Returned() of a plain entry of the table of returns. Lock.
+  SetId ReturnedLocked(RetId ret);
   RetId Resolve(RetId ret, SetId self);  // kSelf|p in `self` to an entry of the table. Lock.
   // The key of the place where `set` waits for `proc`.
   static uint64_t WaitKey(SetId set, ProcId proc) { return uint64_t{set.value} << 32 | proc.value; }
@@ -271,7 +288,6 @@ class SetTable {
   ShardedMap<PlaceKey, RetId> place_ids_;
   ShardedMap<uint64_t, RetId> single_place_ids_;  // of one waiting item
   size_t place_bytes_ = 0;
-  ShardedMap<uint32_t, SetId> returned_;
   // By the classes of the runs of bytes: see InternClasses.
   ShardedMap<std::string_view, const ClassMap*, TextHash> class_maps_;
   ShardedMap<std::string_view, const ClassMap*, TextHash> classes_of_;  // by states
