@@ -114,7 +114,7 @@ const uint32_t* BitmapStore::OfRunsAnd(std::span<const TokenRun> runs,
 }
 
 const uint32_t* BitmapStore::Union(std::span<const uint32_t* const> bitmaps) {
-  std::vector<const uint32_t*> key(bitmaps.begin(), bitmaps.end());
+  ScratchVector<const uint32_t*> key(bitmaps.begin(), bitmaps.end());
   std::ranges::sort(key);
   const std::span<const uint32_t* const> parts(key);
   std::lock_guard lock(mutex_);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/scratch.h"
 #include "base/sorted.h"
 #include "base/tables.h"
 #include "mask/bitmap_store.h"
@@ -198,7 +199,7 @@ inline void AddLeftOver(std::span<const TrieNode> nodes, std::span<const TokenId
 template <class IsRefused>
 const Residual* MaskCache::Without(const Residual& any, IsRefused&& is_refused) {
   const Residual& residual = Spelled(any);
-  std::vector<uint64_t> kept;
+  ScratchVector<uint64_t> kept;
   for (const uint64_t entry : residual.entries) {
     if (!is_refused(Residual::Token(entry))) kept.push_back(entry);
   }

@@ -21,6 +21,7 @@
 #include "automaton/lengths.h"
 #include "base/byte_set.h"
 #include "base/check.h"
+#include "base/scratch.h"
 #include "base/sorted.h"
 #include "base/tables.h"
 #include "mask/along.h"
@@ -246,7 +247,7 @@ const Level1* MaskCache::FromLoop(TermId state, uint64_t most, TermId x, TermId 
     for (size_t w = 0; w < words_; ++w) bits[w] |= loop.others[w] & ~out[w];
     bitmaps[0] = bitmaps_.Intern(bits);
   }
-  std::vector<TokenId> list;
+  ScratchVector<TokenId> list;
   std::ranges::remove_copy_if(loop.accepted.list, std::back_inserter(list), is_out);
   result.accepted = Compact(list, std::span(bitmaps).first(1));
   if (loop.residual != nullptr) result.residual = Without(*loop.residual, is_out);
@@ -283,7 +284,7 @@ bool MaskCache::TakeOverBound(TermId state, uint64_t most, const ByteSet& first,
                               Draft* draft) {
   const auto nodes = vocab_->nodes();
   const auto counts = slice->Counts();
-  std::vector<uint32_t> places;
+  ScratchVector<uint32_t> places;
   for (int b = 0; b < 128; ++b) {
     if (!first.Has(static_cast<uint8_t>(b))) continue;
     uint32_t seen = 0;  // below nodes that add the byte are some that add it once more
@@ -298,7 +299,7 @@ bool MaskCache::TakeOverBound(TermId state, uint64_t most, const ByteSet& first,
   }
   SortUnique(&places);
   Along along(&terms_, state);
-  std::vector<TokenId> taken;
+  ScratchVector<TokenId> taken;
   uint64_t after = 0;
   auto token_at = [&](size_t k) -> const TokenId& { return vocab_->trie_tokens()[places[k]]; };
   ForEachText(*vocab_, places.size(), token_at, [&](size_t k, std::string_view text) {
@@ -396,7 +397,7 @@ Bits MaskCache::BitsOf(const TokenMask& mask) const {
 // kept as references into the vocabulary's trie. Tokens that the state accepts anyhow need neither.
 void MaskCache::AddEscapes(Draft* draft, Level1* out) {
   const auto nodes = vocab_->nodes();
-  std::vector<uint32_t> references;
+  ScratchVector<uint32_t> references;
   TableVector<uint32_t>& spelled = draft->escapes;  // those that are none
   std::erase_if(spelled, [&](uint32_t i) {
     if (nodes[nodes[i].end].tokens - nodes[i + 1].tokens <= kReference) return false;
@@ -498,7 +499,7 @@ const TokenTrie& MaskCache::TrieOf(const Residual& any, ByteSet first) {
   if (const TokenTrie* known = find()) return *known;
   if (tries == kMostTries) first = ByteSet::All();
   std::span<const uint64_t> entries = residual.entries;
-  std::vector<uint64_t> some;
+  ScratchVector<uint64_t> some;
   if (first != ByteSet::All()) {
     std::ranges::copy_if(entries, std::back_inserter(some),
                          [&](uint64_t entry) { return first.Has(Residual::First(entry)); });
@@ -530,7 +531,7 @@ const TokenTrie& MaskCache::TrieOf(const Residual& any, ByteSet first) {
 }
 
 // What a draft's runs hold, as a bitmap more where that is worth it, else with the tokens accepted.
-void MaskCache::TakeRuns(Draft* draft, std::vector<const uint32_t*>* bitmaps) {
+void MaskCache::TakeRuns(Draft* draft, ScratchVector<const uint32_t*>* bitmaps) {
   size_t run_tokens = 0;
   for (const TokenRun& run : draft->runs) run_tokens += run.last - run.first;
   if (run_tokens >= kMinRunTokens && bitmaps->empty() && draft->accepted.size() > kMaxList) {
@@ -552,7 +553,7 @@ const Level1* MaskCache::Store(Draft* draft) {
   result.reach = draft->reach;
   result.completion = draft->completion;
   result.others_reach = draft->others_reach;
-  std::vector<const uint32_t*> bitmaps;
+  ScratchVector<const uint32_t*> bitmaps;
   if (draft->slice != nullptr) bitmaps.push_back(draft->slice);
   if (draft->base != nullptr) bitmaps.push_back(draft->base);
   TakeRuns(draft, &bitmaps);

@@ -123,7 +123,7 @@ const TokenMask* MaskCache::LongLeftOver(const Level1& level1, SetId returned) {
   WalkReturned(level1, returned, &*draft);
   // Below a node that leaves something over there may be others.
   JoinRuns(&draft->runs);
-  std::vector<const uint32_t*> bitmaps;
+  ScratchVector<const uint32_t*> bitmaps;
   TakeRuns(&*draft, &bitmaps);
   // Few tokens cost less than to find out that the same are kept.
   const bool few = bitmaps.empty() && draft->accepted.size() <= kFewKept;

@@ -29,6 +29,7 @@
 
 #include "base/arena.h"
 #include "base/byte_codec.h"
+#include "base/scratch.h"
 #include "base/sharded_map.h"
 #include "base/tables.h"
 #include "mask/bitmap_store.h"
@@ -173,7 +174,7 @@ class MaskCache {
   const Level1* Joined(const Level1& head, TermId tail);
   Slice* SliceFor(TermId x);
   const Level1* Store(Draft* draft);
-  void TakeRuns(Draft* draft, std::vector<const uint32_t*>* bitmaps);
+  void TakeRuns(Draft* draft, ScratchVector<const uint32_t*>* bitmaps);
   const Level1* Keep(const Level1& made);
   void AddEscapes(Draft* draft, Level1* out);
   void SpellOut(std::span<const uint32_t> escapes, const uint32_t* taken,

@@ -18,6 +18,7 @@
 #include <bit>
 
 #include "automaton/lengths.h"
+#include "base/scratch.h"
 #include "base/sorted.h"
 #include "base/tables.h"
 #include "mask/along.h"
@@ -68,7 +69,7 @@ const Level1* MaskCache::Narrowed(const Level1& wide, std::span<const TokenRun> 
   result.others_reach = UINT64_MAX;
   if (refused.empty()) return Keep(result);
   const auto nodes = vocab_->nodes();
-  std::vector<uint32_t> references;
+  ScratchVector<uint32_t> references;
   for (uint32_t i : wide.references) {
     const uint32_t first = nodes[i].tokens, last = nodes[nodes[i].end].tokens;
     bool all = false;
@@ -98,7 +99,7 @@ const Level1* MaskCache::Narrowed(const Level1& wide, std::span<const TokenRun> 
   uint32_t met = 0;
   for (size_t w = 0; bitmap != nullptr && w < words_; ++w) met |= bitmap[w] & out[w];
   if (met == 0) {
-    std::vector<TokenId> list;
+    ScratchVector<TokenId> list;
     for (TokenId t : wide.accepted.list) {
       if (!TestBit(out.data(), t)) list.push_back(t);
     }

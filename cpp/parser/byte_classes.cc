@@ -71,7 +71,7 @@ const ClassMap* SetTable::InternClasses(std::span<const uint32_t> runs) {
   if (const auto* known = class_maps_.Find(BytesOf(runs))) return *known;
   auto* map = memory_.Allocate<ClassMap>(1);
   *map = {};
-  std::vector<uint8_t> example;
+  absl::InlinedVector<uint8_t, 32> example;
   for (uint32_t run : runs) {
     const auto lo = static_cast<uint8_t>(run), hi = static_cast<uint8_t>(run >> 8);
     const auto c = static_cast<uint16_t>(run >> 16);
