@@ -529,9 +529,8 @@ size_t SetTable::memory_bytes() const {
   return memory_.bytes() + sets_.bytes() + rets_.bytes() + table_.bytes() +
          captures_.memory_bytes() +
          (captured_ids_.size() + contexts_.size() + viable_.size()) * 24 +
-         (ret_ids_.size() + rests_.size() + single_place_ids_.size()) * 24 +
-         place_bytes_ + (class_maps_.size() + classes_of_.size()) * 32 +
-         closed_.size() * (sizeof(ClosedKey) + 16);
+         (ret_ids_.size() + rests_.size() + single_place_ids_.size()) * 24 + place_bytes_ +
+         (class_maps_.size() + classes_of_.size()) * 32 + closed_.size() * (sizeof(ClosedKey) + 16);
 }
 
 }  // namespace grammask::internal

@@ -82,6 +82,28 @@ TEST(SetTable, MiddleRecursion) {
   }
 }
 
+// Where a return leads is kept beside it, and is where a finished item of that return leads.
+TEST(SetTable, ReturnsAreKept) {
+  World w = Rule([](auto& b, NodeId s) {
+    return b.Choice({b.Bytes("x"), b.Sequence({b.Bytes("("), s, b.Bytes(")")})});
+  });
+  SetTable& sets = w.sets();
+  EXPECT_EQ(sets.OfFinished(kBottom), std::nullopt);
+  EXPECT_EQ(sets.OfFinished(kUnknown), std::nullopt);
+  // After a second bracket each item waits for `s` within the first.
+  const SetId inner = w.After("((");
+  const auto kernel = sets.set(inner).kernel;
+  ASSERT_EQ(kernel.size(), 1u);
+  const RetId ret = kernel[0].ret;
+  EXPECT_EQ(sets.OfFinished(ret), std::nullopt);
+  const SetId returned = sets.Returned(inner, ret);
+  EXPECT_EQ(sets.OfFinished(ret), returned);
+  EXPECT_EQ(sets.Returned(inner, ret), returned);
+  EXPECT_EQ(w.After("((x)"), returned);
+  EXPECT_TRUE(sets.set(sets.Step(returned, ')')).accepting);
+  EXPECT_EQ(sets.Step(returned, 'x'), SetTable::Dead());
+}
+
 TEST(SetTable, Palindromes) {
   World w = Rule([](auto& b, NodeId s) {
     return b.Choice({b.Empty(), b.Bytes("a"), b.Bytes("b"),
