@@ -427,8 +427,7 @@ SetId SetTable::Returned(SetId at, RetId ret) {
   if (ret == kBottom || ret == kUnknown) return Dead();
   if ((ret.value & kSelf) == 0) {
     const Ret& plain = rets_[rets_[ret.value].plain.value];  // of any text
-    const uint32_t known = plain.returned.load(std::memory_order_acquire);
-    if (known != kNotYet) return SetId(known);
+    if (const auto known = plain.Known()) return *known;
   }
   std::lock_guard lock(terms_.mutex());
   return ReturnedLocked(rets_[Resolve(ret, at).value].plain);
@@ -436,9 +435,7 @@ SetId SetTable::Returned(SetId at, RetId ret) {
 
 SetId SetTable::ReturnedLocked(RetId ret) {
   Ret& entry = rets_[ret.value];
-  if (const uint32_t known = entry.returned.load(std::memory_order_relaxed); known != kNotYet) {
-    return SetId(known);
-  }
+  if (const auto known = entry.Known()) return *known;
   ItemList kernel;
   for (const Waiter& w : WaitersOf(entry.set, entry.proc)) {
     RetId outer = Resolve(w.ret, entry.set);

@@ -131,9 +131,8 @@ class SetTable {
   // The set of a finished item that returns to `ret`, where it is known. No lock.
   std::optional<SetId> OfFinished(RetId ret) const {
     const Ret& entry = rets_[ret.value];
-    const uint32_t to = entry.returned.load(std::memory_order_acquire);
-    if (to == kNotYet || !entry.exact) return std::nullopt;
-    return SetId(to);
+    const std::optional<SetId> known = entry.Known();
+    return known.has_value() && entry.exact ? known : std::nullopt;  // in this order
   }
 
   // Whether Table() would not have to make one.
@@ -205,6 +204,10 @@ class SetTable {
     // Where it leads: what Returned() finds of it, of a plain one; kNotYet until asked for.
     std::atomic<uint32_t> returned = kNotYet;
     bool exact = false;  // and the set of a finished item that returns so: nothing is captured
+    std::optional<SetId> Known() const {
+      const uint32_t to = returned.load(std::memory_order_acquire);
+      return to != kNotYet ? std::optional(SetId(to)) : std::nullopt;
+    }
   };
 
   // An entry at the end of the table of returns, made now.
