@@ -359,8 +359,10 @@ void TermReader::ReadGroup() {
   Group group;
   const size_t rules = in_.Count(1), nodes = in_.Count(2);
   if (rules == 0) return in_.Fail();
+  group.words.reserve(2 + rules + 8 * nodes);
   group.words = {rules, nodes};
   std::vector<Nest> nests;
+  nests.reserve(nodes);
   Nest unused;
   for (size_t r = 0; r < rules && in_.ok(); ++r) {
     group.words.push_back(GroupReference(nodes, {}, &unused));
@@ -375,6 +377,7 @@ void TermReader::ReadGroup() {
     groups_.push_back(*known);
     return;
   }
+  group.nodes.reserve(nodes);
   for (size_t at = 2 + rules; at < group.words.size();) {
     group.nodes.push_back(ReadGroupNode(group.words, &at));
   }

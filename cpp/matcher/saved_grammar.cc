@@ -1,8 +1,9 @@
 // A compiled grammar to bytes, and bytes that may be anything to a compiled grammar.
 //
 // A header of 64 bytes, then four parts: the grammar as EBNF text (read only when someone asks for
-// it), the warnings, the states it begins with (automaton/saved_terms.h), the states that have
-// masks and these (mask/saved_masks.cc). All numbers are little-endian whatever the machine.
+// it, so packed), the warnings, the states it begins with (automaton/saved_terms.h), the states
+// that have masks and these (mask/saved_masks.cc). All numbers are little-endian whatever the
+// machine.
 //
 //    0  "\x89GMK\r\n\x1A\n"  eight bytes that text transfers would change
 //    8  format version (4 bytes), vocabulary size (4)
@@ -20,12 +21,14 @@
 
 #include <absl/container/inlined_vector.h>
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstring>
 
 #include "automaton/saved_terms.h"
 #include "base/byte_codec.h"
+#include "base/lz77.h"
 #include "vocab/digest.h"
 
 namespace grammask {
@@ -33,7 +36,7 @@ namespace internal {
 namespace {
 
 constexpr std::string_view kMagic = "\x89GMK\r\n\x1A\n";
-constexpr uint32_t kVersion = 3;
+constexpr uint32_t kVersion = 4;
 constexpr size_t kHeader = kSavedChecksumAt + 8;
 
 Status Damaged(std::string_view what, uint64_t place) {
@@ -118,7 +121,9 @@ StatusOr<std::shared_ptr<const SavedGrammar>> SavedGrammar::Read(std::string_vie
                            std::to_string(vocab.size()) + "): compile it for this one");
   }
   // The masks are bounded when they are taken.
-  if (lengths[0] + lengths[1] + lengths[2] > limits.max_source_bytes) {
+  const uint64_t text_length = Lz77Length(body.substr(0, static_cast<size_t>(lengths[0])));
+  if (std::max(lengths[0], text_length) > limits.max_source_bytes ||
+      text_length + lengths[1] + lengths[2] > limits.max_source_bytes) {
     return ResourceExhausted("the saved grammar is larger than limits.max_source_bytes = " +
                              std::to_string(limits.max_source_bytes));
   }
@@ -132,7 +137,7 @@ StatusOr<std::shared_ptr<const SavedGrammar>> SavedGrammar::Read(std::string_vie
     rest.remove_prefix(part.size());
     return part;
   };
-  saved->text_ = take(lengths[0]);
+  saved->packed_text_ = take(lengths[0]);
   ByteReader warnings(take(lengths[1]));
   saved->terms_ = take(lengths[2]);
   saved->masks_ = rest;
@@ -172,8 +177,10 @@ StatusOr<TermId> SavedGrammar::Place(Engine* engine) const {
 
 grammask::Grammar SavedGrammar::grammar(const Limits& limits) const {
   const std::vector<SchemaWarning> warnings(warnings_);
-  if (auto read = grammask::Grammar::FromEbnf(text_, "root", limits); read.ok()) {
-    return grammask::Grammar(read->grammar(), warnings);
+  if (const auto text = Lz77Unpack(packed_text_, limits.max_source_bytes)) {
+    if (auto read = grammask::Grammar::FromEbnf(*text, "root", limits); read.ok()) {
+      return grammask::Grammar(read->grammar(), warnings);
+    }
   }
   GrammarBuilder builder;
   const RuleId root = builder.AddRule("root");
@@ -218,7 +225,7 @@ StatusOr<std::string> CompiledGrammar::Serialize(const SaveOptions& options) con
     terms.Bytes(std::string_view(writer.bytes()).substr(0, root_end));
     if (options.masks) masks.Text(std::string_view(writer.bytes()).substr(root_end));
   }
-  text.Bytes(grammar().ToString());
+  text.Bytes(Lz77Pack(grammar().ToString()));
   WriteWarnings(impl_->warnings(), &warnings);
   if (options.masks) {
     engine.masks.Save(states, &masks);

@@ -34,7 +34,7 @@ class SavedGrammar {
 
   std::string bytes_;
   bool trusted_ = false;
-  std::string_view text_, terms_, masks_;  // parts of bytes_
+  std::string_view packed_text_, terms_, masks_;  // parts of bytes_
   std::vector<SchemaWarning> warnings_;
 };
 

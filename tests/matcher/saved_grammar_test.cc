@@ -216,6 +216,27 @@ TEST(SavedGrammar, ErrorsSayWhatIsWrong) {
   EXPECT_EQ(loaded.status().code(), StatusCode::kResourceExhausted);
 }
 
+// The text is kept packed; what counts is how long it is.
+TEST(SavedGrammar, LengthOfThePackedText) {
+  const TokenizerInfo tokenizer = Tokenizer();
+  GrammarCompiler compiler = MakeCompiler(tokenizer);
+  std::string text = "root ::= ";
+  for (int i = 0; i < 1000; ++i) text += "\"aaaa\" ";
+  text += "\n";
+  const CompiledGrammar compiled = *compiler.CompileEbnf(text);
+  const std::string saved = *compiled.Serialize({.masks = false});
+  const std::string printed = compiled.grammar().ToString();
+  ASSERT_GT(printed.size(), 2 * saved.size());
+  LoadOptions options;
+  options.limits.max_source_bytes = printed.size() / 2;
+  const auto refused = CompiledGrammar::Deserialize(saved, tokenizer, options);
+  EXPECT_EQ(refused.status().code(), StatusCode::kResourceExhausted);
+  options.limits.max_source_bytes = 2 * printed.size();
+  const auto loaded = CompiledGrammar::Deserialize(saved, tokenizer, options);
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(loaded->grammar().ToString(), printed);
+}
+
 // Files with a right checksum and anything behind it: refused or a sound grammar.
 TEST(SavedGrammar, ForgedFiles) {
   const TokenizerInfo tokenizer = Tokenizer();
