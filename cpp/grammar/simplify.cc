@@ -288,18 +288,29 @@ void Simplifier::AppendToSequence(NodeId part) {
   const StoredNode n = at(part);  // a copy: joined literals are new nodes, for which nodes may move
   if (!IsLiteral(n) || n.size > longest_joined_) {
     if (literal_parts_ > 0) FlushLiteral();
-    const bool repeats =
-        n.kind == NodeKind::kRepeat || (!list_.empty() && kind(list_.back()) == NodeKind::kRepeat);
-    if (repeats && JoinRepeats(part)) return;
-    if (repeats && n.regular) {
-      if (const NodeId left = TakeUp(part); left != part) {
-        if (left == empty_) return;
-        return Splices(left, NodeKind::kSequence, 1) ? AppendSequence(left)
-                                                     : AppendToSequence(left);
+    // What two repeats have become, and what stands before one that took up its neighbour, may join
+    // the next; each time round leaves the list shorter.
+    for (bool again = true; again;) {
+      again = false;
+      const bool repeats = kind(part) == NodeKind::kRepeat ||
+                           (!list_.empty() && kind(list_.back()) == NodeKind::kRepeat);
+      if (!repeats) break;
+      const size_t before = list_.size();
+      if (JoinRepeats(part)) {
+        part = list_.back();
+        list_.pop_back();
+        again = true;
+      } else if (at(part).regular) {
+        if (const NodeId left = TakeUp(part); left != part) {
+          if (left == empty_) return;
+          return Splices(left, NodeKind::kSequence, 1) ? AppendSequence(left)
+                                                       : AppendToSequence(left);
+        }
+        again = list_.size() < before;
       }
     }
     list_.push_back(part);
-    if (IsClass(n.kind)) JoinWrittenOut();
+    if (IsClass(kind(part))) JoinWrittenOut();
     return;
   }
   if (literal_parts_ > 0 && literal_kind_ != n.kind) FlushLiteral();

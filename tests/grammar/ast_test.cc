@@ -168,6 +168,17 @@ const Simplification kSequences[] = {
        return b.Sequence({loop, b.Repeat(b.Bytes("foo"), 1, 3), b.Bytes("bar"), json,
                           b.Optional(b.JsonText("x"))});
      }},
+    // What it then stands beside joins it, and the loop that this makes takes up more.
+    {R"([a-z]{5,})",
+     [](B& b) {
+       NodeId x = b.Class(Chars('a', 'z')), a = b.Optional(b.Bytes("a"));
+       return b.Sequence({a, x, x, a, b.Repeat(x, 3, kUnbounded)});
+     }},
+    {R"("0" [a-z]{31,})",
+     [](B& b) {
+       NodeId x = b.Class(Chars('a', 'z')), a = b.Optional(b.Bytes("a"));
+       return b.Sequence({b.Bytes("0"), a, x, x, x, x, b.Repeat(x, 27, kUnbounded)});
+     }},
     // Not what it does not read, nor what is spelled in other ways.
     {R"([a-z]* [0-9a-z]? ("a" JsonText("a"))* "A"?)",
      [](B& b) {
