@@ -22,8 +22,9 @@ namespace grammask::internal {
 // an ordinary hash map grows, it moves all that it holds in one go, and where keys are texts hashes
 // each of them anew, which reads memory all over: of 14,000 lists of tokens that took over a
 // millisecond. Here keys are in one of a few maps by their hash, each grows by itself, and the hash
-// is kept beside the key. What Find() and others give is good until something is added. Not
-// thread-safe.
+// is kept beside the key. As long as there are few, they are in the first: in a new compiler whose
+// tables are in no cache, sixteen begun maps would be as many places more to fetch. What Find() and
+// others give is good until something is added. Not thread-safe.
 template <class Key, class Value, class Hash = absl::Hash<Key>>
 class ShardedMap {
  public:
@@ -42,11 +43,16 @@ class ShardedMap {
   std::pair<Value*, bool> TryEmplaceAs(const Key& key, Keep&& keep, Args&&... args) {
     const Probe probe = {key, HashOf(key)};
     bool added = false;
-    const auto it = shards_[ShardOf(probe.hash)].lazy_emplace(probe, [&](const auto& make) {
+    Shard& shard = shards_[ShardOf(probe.hash)];
+    if (shard.empty()) shard.reserve(kBegun);
+    const auto it = shard.lazy_emplace(probe, [&](const auto& make) {
       added = true;
       make(keep(), probe.hash, Value(std::forward<Args>(args)...));
     });
-    size_ += added ? 1 : 0;
+    if (added && ++size_ == kFew) {
+      Split();
+      return {&shards_[ShardOf(probe.hash)].find(probe)->value, true};
+    }
     return {&it->value, added};
   }
   Value& operator[](const Key& key) { return *TryEmplace(key).first; }
@@ -55,6 +61,7 @@ class ShardedMap {
   void Clear() {
     for (Shard& shard : shards_) shard.clear();
     size_ = 0;
+    split_ = false;
   }
 
  private:
@@ -84,23 +91,36 @@ class ShardedMap {
   };
   using Shard = absl::flat_hash_set<Entry, StoredHash, Same, TableAllocator<Entry>>;
   static constexpr int kShardBits = 4;
+  static constexpr size_t kBegun = 14;  // entries that a shard has room for from the first on
+  static constexpr size_t kFew = 28;    // entries with which the first shard is left
 
   static uint32_t HashOf(const Key& key) {
     const uint64_t hash = Hash()(key);
     return static_cast<uint32_t>(hash ^ hash >> 32);
   }
   // By the bits that a shard uses last.
-  static size_t ShardOf(uint32_t hash) { return hash >> (32 - kShardBits); }
+  size_t ShardOf(uint32_t hash) const { return split_ ? hash >> (32 - kShardBits) : 0; }
+  void Split() {
+    split_ = true;
+    Shard few;
+    few.swap(shards_[0]);
+    for (Shard& shard : shards_) shard.reserve(kBegun);
+    while (!few.empty()) {
+      auto entry = few.extract(few.begin());
+      shards_[ShardOf(entry.value().hash)].insert(std::move(entry));
+    }
+  }
   template <class Self>
   static auto FindIn(Self& self, const Key& key) -> decltype(&self.shards_[0].begin()->value) {
     const Probe probe = {key, HashOf(key)};
-    const auto& shard = self.shards_[ShardOf(probe.hash)];
+    const auto& shard = self.shards_[self.ShardOf(probe.hash)];
     const auto it = shard.find(probe);
     return it == shard.end() ? nullptr : &it->value;
   }
 
   std::array<Shard, size_t{1} << kShardBits> shards_;
   size_t size_ = 0;
+  bool split_ = false;  // whether entries are in other shards than the first
 };
 
 // In a map by the bytes of some values, the value of these, and whether they are new: then they are
