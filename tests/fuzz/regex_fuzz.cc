@@ -40,6 +40,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const std::string printed = grammar->ToString();
   const auto again = ParseEbnf(printed);
-  FUZZ_CHECK(again.ok(), printed + "\n" + again.status().message());
+  // Assertions within repetitions may leave intersections deeper inside one another than text may
+  // have them.
+  const bool deep = again.status().code() == StatusCode::kResourceExhausted;
+  FUZZ_CHECK(again.ok() || deep, printed + "\n" + again.status().message());
   return 0;
 }
