@@ -1,6 +1,6 @@
 // Text in fewer bytes: what stood before is written as how far back and how long it is (LZ77). For
-// text that is kept and hardly ever read, such as the grammar in a saved one, of which a seventh
-// or less is left.
+// text that is kept and hardly ever read, such as the grammar in a saved one, of which a sixth is
+// left.
 #ifndef GRAMMASK_BASE_LZ77_H_
 #define GRAMMASK_BASE_LZ77_H_
 

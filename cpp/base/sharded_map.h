@@ -105,8 +105,8 @@ class ShardedMap {
     Shard few;
     few.swap(shards_[0]);
     for (Shard& shard : shards_) shard.reserve(2 * kFew >> kShardBits);
-    while (!few.empty()) {
-      auto entry = few.extract(few.begin());
+    for (auto next = few.begin(); next != few.end();) {
+      auto entry = few.extract(next++);
       shards_[ShardOf(entry.value().hash)].insert(std::move(entry));
     }
   }

@@ -290,24 +290,22 @@ void Simplifier::AppendToSequence(NodeId part) {
     if (literal_parts_ > 0) FlushLiteral();
     // What two repeats have become, and what stands before one that took up its neighbour, may join
     // the next; each time round leaves the list shorter.
-    for (bool again = true; again;) {
-      again = false;
+    for (;;) {
       const bool repeats = kind(part) == NodeKind::kRepeat ||
                            (!list_.empty() && kind(list_.back()) == NodeKind::kRepeat);
       if (!repeats) break;
-      const size_t before = list_.size();
       if (JoinRepeats(part)) {
         part = list_.back();
         list_.pop_back();
-        again = true;
-      } else if (at(part).regular) {
-        if (const NodeId left = TakeUp(part); left != part) {
-          if (left == empty_) return;
-          return Splices(left, NodeKind::kSequence, 1) ? AppendSequence(left)
-                                                       : AppendToSequence(left);
-        }
-        again = list_.size() < before;
+        continue;
       }
+      const size_t before = list_.size();
+      if (const NodeId left = at(part).regular ? TakeUp(part) : part; left != part) {
+        if (left == empty_) return;
+        return Splices(left, NodeKind::kSequence, 1) ? AppendSequence(left)
+                                                     : AppendToSequence(left);
+      }
+      if (list_.size() == before) break;
     }
     list_.push_back(part);
     if (IsClass(kind(part))) JoinWrittenOut();

@@ -45,8 +45,9 @@ TEST(Lz77, TextsComeBack) {
 
 TEST(Lz77, WhatStoodBeforeIsShort) {
   std::string text;
-  for (int i = 0; i < 1000; ++i)
+  for (int i = 0; i < 1000; ++i) {
     text += "member_" + std::to_string(i) + " ::= [\\t\\n ]* \":\" value\n";
+  }
   EXPECT_LT(Lz77Pack(text).size(), text.size() / 4);
   EXPECT_LT(Lz77Pack(std::string(1'000'000, 'x')).size(), 20u);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fuzz/fuzz.h"
+#include "fuzz/walk.h"
 #include "grammar/ast.h"
 #include "grammar/ebnf.h"
 
@@ -26,11 +27,7 @@ const TokenizerInfo& Tokenizer() {
     for (const char* token : {"aa", "oot", "::= ", "]]]", "\xC3\xA9", "</s>"}) {
       tokens.emplace_back(token);
     }
-    TokenizerOptions options;
-    options.stop_token_ids = {{261}};
-    auto created = TokenizerInfo::Create(std::move(tokens), options);
-    FUZZ_CHECK(created.ok(), created.status().message());
-    return *created;
+    return fuzz::MakeTokenizer(std::move(tokens), 261);
   }();
   return tokenizer;
 }
@@ -59,11 +56,7 @@ void CheckSameMasks(internal::Grammar grammar, internal::Grammar again, fuzz::In
       if (!filled.ok()) return fuzz::CheckError(filled.status());
     }
     FUZZ_CHECK(masks[0] == masks[1], "masks of step " + std::to_string(step));
-    std::vector<int32_t> allowed;
-    for (int32_t token = 0; token < matchers[0].vocab_size(); ++token) {
-      const auto word = static_cast<uint32_t>(masks[0][static_cast<size_t>(token >> 5)]);
-      if ((word >> (token & 31) & 1) != 0) allowed.push_back(token);
-    }
+    const auto allowed = fuzz::AllowedTokens(masks[0], matchers[0].vocab_size());
     if (allowed.empty()) return;
     const int32_t token = allowed[input->Byte() % allowed.size()];
     for (GrammarMatcher& matcher : matchers) {

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "grammask/grammask.h"
 
@@ -65,6 +67,15 @@ inline Limits SmallLimits() {
   limits.max_schema_steps = 20'000;
   limits.arena_bytes = 32 << 20;
   return limits;
+}
+
+// A vocabulary of text tokens but for one, which ends the text.
+inline TokenizerInfo MakeTokenizer(std::vector<std::string> tokens, int32_t stop) {
+  TokenizerOptions options;
+  options.stop_token_ids = {stop};
+  auto created = TokenizerInfo::Create(std::move(tokens), options);
+  FUZZ_CHECK(created.ok(), created.status().message());
+  return *std::move(created);
 }
 
 // An error must say something, and must never be a fault of the library itself.

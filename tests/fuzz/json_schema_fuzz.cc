@@ -21,11 +21,7 @@ const TokenizerInfo& Tokenizer() {
                               "\xA9", "\xC3\xA9", "\xF0\x9F", "abc", "  ",   "\",", "]}"}) {
       tokens.emplace_back(token);
     }
-    TokenizerOptions options;
-    options.stop_token_ids = {{96}};
-    auto created = TokenizerInfo::Create(std::move(tokens), options);
-    FUZZ_CHECK(created.ok(), created.status().message());
-    return *created;
+    return fuzz::MakeTokenizer(std::move(tokens), 96);
   }();
   return tokenizer;
 }

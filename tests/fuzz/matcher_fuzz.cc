@@ -45,14 +45,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const char kind = static_cast<char>(input.Byte());
   const std::string source(input.Until("\n%%\n"));
   std::vector<std::string> tokens = ReadTokens(input.Until("\n%%\n"));
-  TokenizerOptions tokenizer_options;
-  tokenizer_options.stop_token_ids = {{static_cast<int32_t>(tokens.size()) - 1}};
-  const auto tokenizer = TokenizerInfo::Create(std::move(tokens), tokenizer_options);
-  FUZZ_CHECK(tokenizer.ok(), tokenizer.status().message());
+  const auto stop = static_cast<int32_t>(tokens.size()) - 1;
+  const TokenizerInfo tokenizer = fuzz::MakeTokenizer(std::move(tokens), stop);
 
   CompilerOptions options;
   options.limits = fuzz::SmallLimits();
-  auto compiler = GrammarCompiler::Create(*tokenizer, options);
+  auto compiler = GrammarCompiler::Create(tokenizer, options);
   FUZZ_CHECK(compiler.ok(), compiler.status().message());
   const auto compiled = Compile(&*compiler, kind, source);
   if (!compiled.ok()) {

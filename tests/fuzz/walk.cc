@@ -51,15 +51,15 @@ void CheckJumpForward(GrammarMatcher* matcher) {
   FUZZ_CHECK(fork.AcceptString(*jump), *jump);
 }
 
-std::vector<int32_t> AllowedTokens(const Mask& mask, int vocab_size) {
+}  // namespace
+
+std::vector<int32_t> AllowedTokens(const std::vector<int32_t>& mask, int vocab_size) {
   std::vector<int32_t> allowed;
   for (int32_t token = 0; token < vocab_size; ++token) {
     if (Bit(mask, token)) allowed.push_back(token);
   }
   return allowed;
 }
-
-}  // namespace
 
 void CheckWalk(const CompiledGrammar& grammar, InputReader* input, int max_steps) {
   StatusOr<GrammarMatcher> created = GrammarMatcher::Create(grammar);

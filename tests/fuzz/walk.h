@@ -3,9 +3,15 @@
 #ifndef GRAMMASK_TESTS_FUZZ_WALK_H_
 #define GRAMMASK_TESTS_FUZZ_WALK_H_
 
+#include <cstdint>
+#include <vector>
+
 #include "fuzz/fuzz.h"
 
 namespace grammask::fuzz {
+
+// The tokens whose bits a mask has.
+std::vector<int32_t> AllowedTokens(const std::vector<int32_t>& mask, int vocab_size);
 
 // At most `max_steps` states are visited.
 void CheckWalk(const CompiledGrammar& grammar, InputReader* input, int max_steps);
