@@ -8,7 +8,7 @@
 //
 // Cost: linear in the edges involved, about 100 ns for a literal and 1 us for a string body; paid
 // once for a state. No recursion: a term's parts are expanded first, from an explicit stack; only a
-// question of emptiness inside (of nesting at most Limits::max_boolean_nesting) starts another.
+// question of emptiness inside (of those at most kMostAsked) starts another.
 //
 // Source: Brzozowski 1964; the symbolic form after Varatalu et al., "RE#", POPL 2025. Tests:
 // tests/automaton/term_test.cc against the slow recogniser.
@@ -53,6 +53,9 @@ void JoinNeighbours(EdgeList* edges) {
   }
   edges->resize(static_cast<size_t>(last + 1 - edges->data()));
 }
+
+// Of a state on which a question was put off (emptiness.cc): nobody looks at it.
+constexpr Expansion kNotYet;
 
 bool Disjoint(const EdgeList& sorted) {
   for (size_t i = 1; i < sorted.size(); ++i) {
@@ -569,7 +572,10 @@ const Expansion& TermStore::ExpandLocked(TermId id) {
     }
     if (todo.size() > before) continue;
     todo.pop_back();
-    t.expansion.store(Derive(top, false), std::memory_order_release);
+    const size_t put_off = put_off_;
+    const Expansion* const made = Derive(top, false);
+    if (put_off_ != put_off) return kNotYet;
+    t.expansion.store(made, std::memory_order_release);
   }
   return *terms_[id.value].expansion.load(std::memory_order_relaxed);
 }
@@ -579,7 +585,9 @@ const Expansion& TermStore::ExpandLocked(TermId id) {
 const Expansion* TermStore::RawExpansion(TermId id) {
   if (const auto* known = raw_.Find(id.value)) return *known;
   const Term& t = terms_[id.value];
+  const size_t put_off = put_off_;
   for (TermId c : t.children()) ExpandLocked(c);
+  if (put_off_ != put_off) return &kNotYet;
   const Expansion* e = Derive(id, true);
   raw_.TryEmplace(id.value, e);
   return e;

@@ -18,6 +18,11 @@
 // beyond ASCII mostly never have one. A search that takes long asks what its states want without
 // their counts, which is one question for all counts.
 //
+// The edges of an intersection's parts may take questions of their own, and these others: of
+// `((?!.{3}x.{17}y)[a-z]){3000}` thousands, one within another. One that is within kMostAsked
+// others is put off: all of them are given up, and asked again from the innermost one on, so that
+// each finds the answers that it needs. So the stack is bounded.
+//
 // Cost: a few states in practice; at most Limits::max_regular_states for all questions of one
 // grammar while it is built, and Limits::max_mask_states for one question later, after which the
 // term is taken for not empty, and over_budget() or overrun() says so: building fails, and the
@@ -84,7 +89,7 @@ class EmptinessSearch {
     floor_ = s_.terms_[start.value].min_length;
     seen_.emplace(start.value, Visit{0, start});
     open_.push({floor_, Wanting(start), 0, start, kMade});
-    while (!open_.empty()) {
+    while (!open_.empty() && s_.put_off_ == 0) {
       const Entry top = open_.top();
       open_.pop();
       if (top.byte == kBeyondAscii) {
@@ -137,7 +142,12 @@ class EmptinessSearch {
         return s_.terms_[start.value].min_length;
       }
       --s_.search_left_;
+      if (s_.building_) s_.ChargeSteps();
       Extend(top);
+    }
+    if (s_.put_off_ != 0) {  // what was to be searched is not known
+      gave_up_ = true;
+      return s_.terms_[start.value].min_length;
     }
     for (const auto& [id, visit] : seen_) s_.known_[id] = kEmptyLanguage;
     return std::nullopt;
@@ -370,6 +380,7 @@ uint8_t TermStore::AskLoose(TermId loose) {
   if (const uint8_t* known = known_.Find(loose.value)) return *known;
   if (CheckedByLength(loose).has_value()) return known_[loose.value];
   const auto matches = EmptinessSearch(*this).Within(loose, kLooseStates);
+  if (put_off_ != 0) return kTooFar;
   if (!matches.has_value()) known_.TryEmplace(loose.value, kTooFar);
   return known_[loose.value];
 }
@@ -377,11 +388,13 @@ uint8_t TermStore::AskLoose(TermId loose) {
 // Whether the intersection is seen to match nothing, by few states. Never goes over the budget.
 bool TermStore::IsSeenEmpty(std::span<const TermId> parts) {
   if (overrun()) return false;
-  if (!building_ && searches_ == 0) search_left_ = SearchBudget();
+  if (!building_ && asked_.empty()) search_left_ = SearchBudget();
   if (search_left_ < kAmpleBudget) return false;
-  ++searches_;
+  if (asked_.empty()) charged_steps_ = steps_;
+  asked_.push_back(Nothing());
   const bool empty = AskLoose(RawAnd(parts)) == kEmptyLanguage;
-  --searches_;
+  asked_.pop_back();
+  if (asked_.empty()) put_off_ = 0;
   return empty;
 }
 
@@ -566,24 +579,57 @@ void TermStore::AtLeast(TermId id, uint64_t length) {
   if (known == nullptr || *known == kTooFar) t.min_length = std::min(length, kMaxLength);
 }
 
-TermId TermStore::Checked(TermId id, uint64_t least) {
+std::optional<TermId> TermStore::Known(TermId id) {
   const Term& t = terms_[id.value];
   if ((t.kind != TermKind::kAnd && t.kind != TermKind::kNot) || t.nullable) return id;
-  if (const uint8_t* known = known_.Find(id.value); known != nullptr && *known != kTooFar) {
-    if (*known == kUndecided) GoOverBudget();  // asked in vain before
-    return *known == kEmptyLanguage ? Nothing() : id;
-  }
+  const uint8_t* known = known_.Find(id.value);
+  if (known == nullptr || *known == kTooFar) return std::nullopt;
+  if (*known == kUndecided) GoOverBudget();  // asked in vain before
+  return *known == kEmptyLanguage ? Nothing() : id;
+}
+
+TermId TermStore::Checked(TermId id, uint64_t least) {
+  if (const auto known = Known(id)) return *known;
   AtLeast(id, least);
   if (const auto checked = CheckedByLength(id)) return *checked;
   if (const auto checked = CheckedByWitness(id)) return *checked;
   if (const auto checked = CheckedByCount(id, /*make=*/false)) return *checked;
-  // A question that comes up within another shares its budget.
-  if (!building_ && searches_ == 0) search_left_ = overrun() ? 0 : SearchBudget();
-  ++searches_;
+  return Ask(id);
+}
+
+TermId TermStore::Ask(TermId id) {
+  if (asked_.size() >= kMostAsked) {
+    if (put_off_++ == 0) {
+      waiting_.assign(asked_.begin(), asked_.end());
+      waiting_.push_back(id);
+    }
+    return id;
+  }
+  if (!asked_.empty()) return AskOnce(id);  // it shares the outermost question's budget
+  if (!building_) search_left_ = overrun() ? 0 : SearchBudget();
+  charged_steps_ = steps_;
+  absl::InlinedVector<TermId, 4> todo = {id};
+  while (true) {
+    const TermId answer = AskOnce(todo.back());
+    if (put_off_ == 0) {
+      todo.pop_back();
+      if (todo.empty()) return answer;
+      continue;
+    }
+    put_off_ = 0;
+    for (size_t i = 1; i < waiting_.size(); ++i) {
+      if (waiting_[i] != Nothing()) todo.push_back(waiting_[i]);
+    }
+  }
+}
+
+TermId TermStore::AskOnce(TermId id) {
+  if (const auto known = Known(id)) return *known;
   text_searches_.fetch_add(1, std::memory_order_relaxed);
+  asked_.push_back(id);
   std::optional<TermId> checked = CheckedWithoutBounds(id);
   if (!checked.has_value()) checked = EmptinessSearch(*this).Run(id) ? id : Nothing();
-  --searches_;
+  asked_.pop_back();
   return *checked;
 }
 

@@ -121,14 +121,14 @@ class BodyReader {
         int64_t min = 0, max = 0;
         ReadSavedCounts(s_.limits(), &in_, &min, &max);
         if (in_.ok()) term = s_.Repeat(what.term, min, max);
-        nest.searches = what.nest.searches;
+        nest.lists = what.nest.lists;
         break;
       }
       case SavedTerm::kAnd: {
         ReadParts(false, &nest);
         const uint64_t length = in_.Number(kMaxLength);
-        nest = {0, nest.searches + 1};
-        if (!in_.ok() || TooDeep(nest) || !Regular()) return;
+        nest.heads = 0;
+        if (!in_.ok() || !Regular()) return;
         term = trusted_ ? s_.AndOfLength(parts_, length) : s_.And(parts_);
         break;
       }
@@ -136,8 +136,8 @@ class BodyReader {
         const Made what = Reference();
         const uint64_t length = in_.Number(kMaxLength);
         parts_.assign(1, what.term);
-        nest.searches = what.nest.searches + 1;
-        if (!in_.ok() || TooDeep(nest) || !Regular()) return;
+        nest.lists = what.nest.lists;
+        if (!in_.ok() || !Regular()) return;
         term = trusted_ ? s_.NotOfLength(what.term, length) : s_.Not(what.term);
         break;
       }
@@ -191,7 +191,7 @@ void TermReader::ReadLazyCall() {
   const uint32_t words[] = {static_cast<uint32_t>(length),
                             static_cast<uint32_t>(length >> 32),
                             nest.heads,
-                            nest.searches,
+                            nest.lists,
                             trusted_,
                             static_cast<uint32_t>(record.size())};
   static_assert(std::size(words) + 1 == kBeforeRecord);

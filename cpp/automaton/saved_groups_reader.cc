@@ -92,7 +92,7 @@ void TermReader::ReadGroupWords(uint64_t rules, std::vector<uint64_t>* words,
     words->push_back(GroupReference(nests->size(), *nests, &child));
     const bool rest = kind == NodeKind::kSequence && i + 1 == children;
     if (kind == NodeKind::kRepeat || rest) child.heads = 0;
-    if (kind == NodeKind::kMembers) child = {0, i < 2 ? child.searches + 1 : 0};
+    if (kind == NodeKind::kMembers) child = {0, i < 2 ? child.lists + 1 : 0};
     if ((kind == NodeKind::kSequence || kind == NodeKind::kChoice) && !rest) ++child.heads;
     nest.Cover(child);
   }
@@ -135,7 +135,6 @@ void TermReader::ReadGroupRecord(uint64_t children, std::vector<uint64_t>* words
     child.heads += 4;  // whatever is in a member is in an alternative, and a part of it
     nest.Cover(child);
   }
-  ++nest.searches;  // of the key that is none of the named ones
   if (TooDeep(nest)) return;
   nests->push_back(nest);
 }

@@ -98,7 +98,7 @@ void TermReader::ReadRecord() {
       if (!in_.ok()) return;
       Nest nest = nests_[head];
       ++nest.heads;
-      nest.searches = std::max(nest.searches, nests_[rest].searches);
+      nest.lists = std::max(nest.lists, nests_[rest].lists);
       return Push(s_.Sequence(terms_[head], terms_[rest]), nest);
     }
     case SavedTerm::kChoice: {
@@ -111,7 +111,7 @@ void TermReader::ReadRecord() {
       const size_t body = Reference();
       int64_t min = 0, max = 0;
       ReadSavedCounts(s_.limits(), &in_, &min, &max);
-      if (in_.ok()) Push(s_.Repeat(terms_[body], min, max), {0, nests_[body].searches});
+      if (in_.ok()) Push(s_.Repeat(terms_[body], min, max), {0, nests_[body].lists});
       return;
     }
     case SavedTerm::kCall: {
@@ -125,14 +125,14 @@ void TermReader::ReadRecord() {
       const std::vector<TermId> parts = References(&nest);
       const uint64_t length = in_.Number(kMaxLength);
       if (!in_.ok() || !Regular(parts)) return;
-      return Push(trusted_ ? s_.AndOfLength(parts, length) : s_.And(parts), {0, nest.searches + 1});
+      return Push(trusted_ ? s_.AndOfLength(parts, length) : s_.And(parts), {0, nest.lists});
     }
     case SavedTerm::kNot: {
       const size_t part = Reference();
       const uint64_t length = in_.Number(kMaxLength);
       if (!in_.ok() || !Regular({&terms_[part], 1})) return;
       return Push(trusted_ ? s_.NotOfLength(terms_[part], length) : s_.Not(terms_[part]),
-                  {0, nests_[part].searches + 1});
+                  {0, nests_[part].lists});
     }
     case SavedTerm::kMultiple: {
       const uint64_t remainder = in_.Number();
@@ -284,7 +284,7 @@ void TermReader::ReadMembers() {
   if (spec.max < 1 || spec.min > spec.max || (spec.conditions & (spec.conditions + 1)) != 0) {
     return in_.Fail();
   }
-  const Nest nest{0, std::max(nests_[separator].searches, nests_[end].searches) + 1};
+  const Nest nest{0, std::max(nests_[separator].lists, nests_[end].lists) + 1};
   Push(s_.MembersOf(std::move(spec)), nest);
 }
 

@@ -22,13 +22,13 @@ namespace grammask::internal {
 
 // How deep recursive work on a term may go.
 struct TermNest {
-  uint32_t heads = 0;     // choices and heads of sequences inside one another
-  uint32_t searches = 0;  // intersections, complements and lists of members
+  uint32_t heads = 0;  // choices and heads of sequences inside one another
+  uint32_t lists = 0;  // lists of members
   void Cover(const TermNest& o) {
     heads = std::max(heads, o.heads);
-    searches = std::max(searches, o.searches);
+    lists = std::max(lists, o.lists);
   }
-  bool IsOver(const TermNest& most) const { return heads > most.heads || searches > most.searches; }
+  bool IsOver(const TermNest& most) const { return heads > most.heads || lists > most.lists; }
 };
 
 inline TermNest MostNested(const Limits& limits) {

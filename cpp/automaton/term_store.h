@@ -497,6 +497,12 @@ class TermStore {
     return building_ ? limits_.max_regular_states : limits_.max_mask_states;
   }
   void GoOverBudget();
+  // Takes from the budget for what the search has asked for since the last time.
+  void ChargeSteps() {
+    const auto states = static_cast<size_t>((steps_ - charged_steps_) / kStepsOfState);
+    charged_steps_ += states * kStepsOfState;
+    search_left_ -= std::min(search_left_, states);
+  }
   TermId Intern(const Key& key);
   TermId MakeBody(ProcId proc);
   // What the program of `proc` makes: its body, or such a part of the record that it ends in.
@@ -507,6 +513,9 @@ class TermStore {
   bool HasTwoCharacters(TermId id);
   bool IsFewTexts(TermId id) const;
   TermId Pair(TermId head, TermId rest);  // a kSequence as it stands
+  static constexpr size_t kMostAsked = 24;  // questions of emptiness one within another
+  // A state of a building grammar that takes more steps counts as several.
+  static constexpr uint64_t kStepsOfState = 16;
   using TermList = absl::InlinedVector<TermId, 16>;
   bool IsPlain(const Term& head) const;
   bool Flatten(std::span<const TermId> alternatives, TermList* out);
@@ -543,6 +552,9 @@ class TermStore {
   TermId RawNot(TermId part);
   // Itself, or Nothing() when it matches no text. No text of it is shorter than `least`.
   TermId Checked(TermId boolean, uint64_t least = 0);
+  TermId Ask(TermId boolean);  // the same by a search
+  TermId AskOnce(TermId boolean);
+  std::optional<TermId> Known(TermId boolean);  // what Checked says, where that is known
   void AtLeast(TermId boolean, uint64_t length);  // notes that no text is shorter
   TermId Vouched(TermId boolean, uint64_t min_length);
   bool NowMatches(TermId id);  // notes that; false where the answer was known
@@ -673,8 +685,14 @@ class TermStore {
   size_t most_bytes_ = 0;                // of state_bytes()
   size_t other_bytes_ = 0;               // of what is made of terms
   uint64_t steps_ = 0, most_steps_ = 0;  // terms asked for, and their parts; items of sets
+  uint64_t charged_steps_ = 0;           // those of them that are taken from search_left_
   std::thread::id overrun_thread_;       // written before overrun_
-  int searches_ = 0;                     // under way, one within another
+  // Questions of emptiness under way, each within the one before it; those that can go unanswered
+  // as Nothing(). Of those that are put off the first one, behind all that it is within, and how
+  // often any was since the outermost question began. See Ask().
+  absl::InlinedVector<TermId, kMostAsked> asked_;
+  std::vector<TermId> waiting_;
+  size_t put_off_ = 0;
   std::atomic<uint64_t> text_searches_ = 0;
 };
 

@@ -113,11 +113,11 @@ Status EbnfParser::ParseName(uint32_t* i) {
                             "take only regular expressions, and it names tokens");
   }
   int depth = boolean_frames_ + called.boolean_depth;
-  if (depth > limits_.max_boolean_nesting) {
-    return Error(token,
-                 "And and Not are nested deeper than max_boolean_nesting = " +
-                     std::to_string(limits_.max_boolean_nesting),
-                 StatusCode::kResourceExhausted);
+  if (depth > limits_.max_nesting) {
+    return Error(
+        token,
+        "And and Not are nested deeper than max_nesting = " + std::to_string(limits_.max_nesting),
+        StatusCode::kResourceExhausted);
   }
   rule_->boolean_depth = std::max(rule_->boolean_depth, depth);
   elements_.push_back(called.body);
@@ -134,12 +134,6 @@ Status EbnfParser::Open(Frame::Kind kind, uint32_t token) {
   if (kind == Frame::Kind::kAnd || kind == Frame::Kind::kNot) {
     ++boolean_frames_;
     rule_->boolean_depth = std::max(rule_->boolean_depth, boolean_frames_);
-    if (boolean_frames_ > limits_.max_boolean_nesting) {
-      return Error(token,
-                   "And and Not are nested deeper than max_boolean_nesting = " +
-                       std::to_string(limits_.max_boolean_nesting),
-                   StatusCode::kResourceExhausted);
-    }
   }
   frames_.push_back({kind, token, elements_.size(), alternatives_.size(), arguments_.size()});
   return {};

@@ -12,11 +12,12 @@ namespace grammask {
 // bound. The defaults admit every real schema known to us and stop hostile input within seconds.
 struct Limits {
   size_t max_source_bytes = size_t{64} << 20;  // text of one grammar, regex or schema
-  int max_nesting = 10'000;                    // parentheses, JSON nesting, $ref chains
-  int max_boolean_nesting = 64;                // intersections and complements inside one another
+  int max_nesting = 10'000;     // parentheses, And and Not, JSON nesting, $ref chains
+  int max_boolean_nesting = 64;  // lookarounds inside one another
   int64_t max_repeat = int64_t{1} << 40;       // a bound of a repetition such as {0,4000}
   size_t max_ast_nodes = 20'000'000;           // nodes of one grammar
-  // States explored to decide which intersections of one grammar match nothing.
+  // States explored to decide which intersections of one grammar match nothing; one of many parts
+  // counts as several.
   size_t max_regular_states = 1'000'000;
   // What one mask may ask for: states explored to decide whether one intersection matches nothing;
   // bytes of new automaton states and of sets of them; and states asked for, known or new, with

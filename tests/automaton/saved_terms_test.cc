@@ -145,7 +145,7 @@ TEST(SavedTerms, DepthsThatWorkGoesDownByRecursionAreBounded) {
     Record(SavedTerm::kSequence, {1, 2}, &nots);
     Record(SavedTerm::kNot, {1, 0}, &nots);
   }
-  EXPECT_EQ(CodeOf(nots), StatusCode::kResourceExhausted);
+  EXPECT_EQ(CodeOf(nots), StatusCode::kOk);  // searches for emptiness need no stack
   Text("a", &lists);
   for (int i = 0; i < 100'000; ++i) {  // the end of a list of members is a list of members ...
     Text("b", &lists);

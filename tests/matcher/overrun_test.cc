@@ -1,7 +1,10 @@
 // A text that asks too much of the tables: its requests end in errors, and no others.
 #include <gtest/gtest.h>
 
+#include <pthread.h>
+
 #include <atomic>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -136,6 +139,73 @@ TEST(BoundedPatternsTest, AreDecidedWithoutTheirCounts) {
   EXPECT_FALSE(matcher.AcceptString(std::string(36, 'a') + "==\\n\""));
   EXPECT_TRUE(matcher.AcceptString(std::string(37, 'a') + "==\\n\""));
   EXPECT_TRUE(matcher.IsCompleted());
+}
+
+// Runs `work` on a stack that holds a few dozen questions of emptiness inside one another.
+void OnSmallStack(std::function<void()> work) {
+  constexpr size_t kBytes = OneIn(8) * (size_t{512} << 10);
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, kBytes), 0);
+  pthread_t thread;
+  auto run = [](void* argument) -> void* {
+    (*static_cast<std::function<void()>*>(argument))();
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &attributes, run, &work), 0);
+  ASSERT_EQ(pthread_join(thread, nullptr), 0);
+  pthread_attr_destroy(&attributes);
+}
+
+// Of a state of such a pattern thousands of questions come up, each within another.
+TEST(Overrun, QuestionsWithinOthersNeedNoStack) {
+  const TokenizerInfo tokenizer = Letters();
+  OnSmallStack([&] {
+    for (const char* times : {"30", "1000", "3000"}) {
+      GrammarCompiler compiler = MakeCompiler(tokenizer);
+      const auto compiled = compiler.CompileRegex(
+          "(?:(?!.{3}x.{17}y)[a-z]|(?=.*b.{5}c)d){" + std::string(times) + "}");
+      ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+      GrammarMatcher m = MakeMatcher(*compiled);
+      if (times == std::string("30")) {
+        EXPECT_EQ(Allowed(&m).size(), size_t{2 * 1023 + 1});
+      } else {
+        ExpectLimit(Fill(&m), "limits.max_mask_states");
+      }
+    }
+  });
+}
+
+// One that had to be put off has its answer all the same.
+TEST(Overrun, QuestionsThatWerePutOffAreAnswered) {
+  const TokenizerInfo tokenizer = MakeTokenizer({"a", "-", "--", "a-", "-a"});
+  OnSmallStack([&] {
+    GrammarCompiler compiler = MakeCompiler(tokenizer);
+    const auto compiled = compiler.CompileRegex("(?:(?!--)[a-z-]){1,200}");
+    ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+    GrammarMatcher m = MakeMatcher(*compiled);
+    for (int length = 0; length <= 200; ++length) {
+      const bool dash = length > 0 && length % 3 == 0;
+      Ids expected;
+      if (length < 200) expected.push_back(0);
+      if (length < 200 && !dash) expected.push_back(1);
+      if (length < 199) expected.push_back(3);
+      if (length < 199 && !dash) expected.push_back(4);
+      if (length > 0) expected.push_back(5);
+      ASSERT_EQ(Allowed(&m), expected) << length;
+      ASSERT_EQ(m.AcceptString(length % 3 == 2 ? "-" : "a"), length < 200);
+    }
+  });
+}
+
+// While a grammar is built, a state of hundreds of alternatives counts as several.
+TEST(Overrun, LargeStatesCountAsSeveral) {
+  CompilerOptions options;
+  options.limits.max_regular_states = 20'000;
+  GrammarCompiler compiler = MakeCompiler(Letters(), options);
+  const Status status =
+      compiler.CompileRegex("(?:(?!(?:ab|cd){2,9}e)[a-e]{1,3}|f(?=.*g)){60}").status();
+  ExpectLimit(status, "limits.max_regular_states");
 }
 
 TEST(Overrun, AQuestionOfTooManyStates) {

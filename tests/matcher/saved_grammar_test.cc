@@ -50,6 +50,12 @@ std::vector<std::pair<char, std::string>> Sources() {
       {'r', "[a-z]{1,5000}"},
       {'r', "(?=.*[0-9])(?!.*abc).{3,300}"},
       {'r', "([0-9]{4}-){2,}|\\p{Lu}+\\d*"},
+      // Intersections deep inside one another, also in rules that are read when they are called.
+      {'r', "(?:(?=.*a)(?=.*b)c|d(?!e*f)){150}"},
+      {'s', R"({"type": "object", "properties": {
+               "k": {"type": "string", "pattern": "^(?:(?=.*a)(?=.*b)c|d(?!e*f)){150}x$"},
+               "l": {"type": "string", "pattern": "^(?:(?=.*a)(?=.*b)c|d(?!e*f)){150}xx$"}},
+               "required": ["k", "l"], "additionalProperties": false})"},
       {'j', R"({"type": "number", "multipleOf": 0.25})"},
       {'j', R"({"type": "array", "uniqueItems": true, "items": {"enum": [1, "a", true, null]}})"},
       {'j', R"({"type": "array", "uniqueItems": true, "items": {"type": "object"}})"},
