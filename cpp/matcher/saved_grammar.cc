@@ -22,9 +22,7 @@
 #include <absl/container/inlined_vector.h>
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
-#include <cstring>
 
 #include "automaton/saved_terms.h"
 #include "base/byte_codec.h"
@@ -36,7 +34,7 @@ namespace internal {
 namespace {
 
 constexpr std::string_view kMagic = "\x89GMK\r\n\x1A\n";
-constexpr uint32_t kVersion = 4;
+constexpr uint32_t kVersion = 5;
 constexpr size_t kHeader = kSavedChecksumAt + 8;
 
 Status Damaged(std::string_view what, uint64_t place) {
@@ -53,32 +51,12 @@ void WriteWarnings(std::span<const SchemaWarning> warnings, ByteWriter* out) {
 
 }  // namespace
 
-// Four lanes, so that it runs at memory speed; each byte changes the result.
 uint64_t SavedChecksum(std::string_view file) {
-  uint64_t lanes[4] = {0x243F6A8885A308D3, 0x13198A2E03707344, 0xA4093822299F31D0,
-                       0x082EFA98EC4E6C89};
-  auto mix = [](uint64_t lane, uint64_t word) {
-    lane = (lane ^ word) * 0x9E3779B97F4A7C15;
-    return lane ^ lane >> 32;
-  };
-  auto word_at = [](std::string_view bytes, size_t at) {
-    uint64_t word;
-    std::memcpy(&word, bytes.data() + at, 8);
-    return std::endian::native == std::endian::little ? word : __builtin_bswap64(word);
-  };
-  auto add = [&](std::string_view bytes) {
-    size_t at = 0;
-    for (; at + 32 <= bytes.size(); at += 32) {
-      for (size_t i = 0; i < 4; ++i) lanes[i] = mix(lanes[i], word_at(bytes, at + 8 * i));
-    }
-    for (; at < bytes.size(); ++at) {
-      lanes[at % 4] = mix(lanes[at % 4], static_cast<uint8_t>(bytes[at]));
-    }
-  };
-  add(file.substr(0, kSavedChecksumAt));
-  add(file.substr(kHeader));
+  LaneDigest lanes;
+  lanes.Add(file.substr(0, kSavedChecksumAt));
+  lanes.Add(file.substr(kHeader));
   Digest digest;
-  for (uint64_t lane : lanes) digest.Add(lane);
+  lanes.Finish(&digest);
   digest.Add(file.size());
   return digest.Finish();
 }

@@ -2,9 +2,12 @@
 #ifndef GRAMMASK_VOCAB_DIGEST_H_
 #define GRAMMASK_VOCAB_DIGEST_H_
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 #include <string_view>
 
 namespace grammask::internal {
@@ -62,6 +65,45 @@ class Digest {
   uint64_t v0_ = 0x736F6D6570736575, v1_ = 0x646F72616E646F6D;
   uint64_t v2_ = 0x6C7967656E657261, v3_ = 0x7465646279746573;
   uint64_t words_ = 0;
+};
+
+// A digest of much at once, the same on every machine and run: four lanes, so that it runs at
+// memory speed. Each byte changes the result. Where one text ends and the next begins is not in it.
+class LaneDigest {
+ public:
+  void Add(std::string_view bytes) {
+    size_t at = 0;
+    for (; at + 32 <= bytes.size(); at += 32) {
+      for (size_t i = 0; i < 4; ++i) Mix(i, Word(bytes.data() + at + 8 * i));
+    }
+    for (; at < bytes.size(); ++at) Mix(at % 4, static_cast<uint8_t>(bytes[at]));
+  }
+
+  void Add(std::span<const uint32_t> numbers) {
+    size_t at = 0;
+    for (; at + 4 <= numbers.size(); at += 4) {
+      for (size_t i = 0; i < 4; ++i) Mix(i, numbers[at + i]);
+    }
+    for (; at < numbers.size(); ++at) Mix(at % 4, numbers[at]);
+  }
+
+  void Finish(Digest* digest) const {
+    for (uint64_t lane : lanes_) digest->Add(lane);
+  }
+
+ private:
+  static uint64_t Word(const char* bytes) {
+    uint64_t word;
+    std::memcpy(&word, bytes, 8);
+    return std::endian::native == std::endian::little ? word : __builtin_bswap64(word);
+  }
+  void Mix(size_t i, uint64_t word) {
+    const uint64_t lane = (lanes_[i] ^ word) * 0x9E3779B97F4A7C15;
+    lanes_[i] = lane ^ lane >> 32;
+  }
+
+  std::array<uint64_t, 4> lanes_ = {0x243F6A8885A308D3, 0x13198A2E03707344, 0xA4093822299F31D0,
+                                    0x082EFA98EC4E6C89};
 };
 
 }  // namespace grammask::internal

@@ -199,7 +199,10 @@ uint64_t Vocab::fingerprint() const {
   digest.Add(static_cast<uint64_t>(type()));
   digest.Add(uint64_t{add_prefix_space()});
   digest.Add(tables_.tokens.size());
-  for (size_t id = 0; id < tables_.tokens.size(); ++id) digest.Add(tables_.tokens[id]);
+  LaneDigest lanes;
+  lanes.Add(std::string_view(tables_.tokens.text.data(), tables_.tokens.text.size()));
+  lanes.Add(tables_.tokens.offsets);
+  lanes.Finish(&digest);
   for (const std::vector<TokenId>* ids : {&stop_token_ids_, &special_token_ids_}) {
     digest.Add(ids->size());
     for (TokenId id : *ids) digest.Add(static_cast<uint64_t>(id));
