@@ -821,19 +821,20 @@ class TermBuilder {
         Build(NodeId(i));
       }
     }
-    const std::string description = Describe(component, cyclic);
-    std::vector<ProcId>* known = s_.FindGroup(description);
-    std::vector<ProcId> procs;
+    const ScratchVector<uint64_t> description = Describe(component, cyclic);
+    const GroupName name(description);
+    const auto known = s_.FindGroup(name);
+    ScratchVector<ProcId> procs;
     for (size_t i = 0; i < component.size(); ++i) {
       Rule& r = rules_[component[i]];
-      r.proc = known != nullptr ? (*known)[i] : s_.AddProc(r.length == 0, r.length);
+      r.proc = known.has_value() ? (*known)[i] : s_.AddProc(r.length == 0, r.length);
       r.term = s_.Call(r.proc);
       r.on_stack = false;
       procs.push_back(r.proc);
     }
     // From here on the nodes have terms like any other: a later cycle may use them.
     for (uint32_t i : cyclic) nodes_[i].in_cycle = false;
-    if (known != nullptr) return;
+    if (known.has_value()) return;
     for (uint32_t i : cyclic) {
       if (stored_.stored(NodeId(i)).kind == NodeKind::kRule) Build(NodeId(i));
     }
@@ -849,13 +850,13 @@ class TermBuilder {
       }
       s_.SetBody(rules_[r].proc, ChildTerm(g_.rule_body(RuleId(r))));
     }
-    s_.AddGroup(description, procs);
+    s_.AddGroup(name, procs);
   }
 
   // The bodies of a cycle, exactly: terms by id, members of the cycle by position. Its words are
   // those of recursive_group.h.
-  std::string Describe(const ScratchVector<uint32_t>& component,
-                       const ScratchVector<uint32_t>& cyclic) {
+  ScratchVector<uint64_t> Describe(const ScratchVector<uint32_t>& component,
+                                   const ScratchVector<uint32_t>& cyclic) {
     // As many words as there can be; where there are members, uses come on top.
     size_t words = 2 + component.size();
     for (uint32_t i : cyclic) {
@@ -863,12 +864,9 @@ class TermBuilder {
       const bool more = node.kind == NodeKind::kMembers || node.kind == NodeKind::kRecord;
       words += 5 + (more ? node.size : 0) + stored_.Children(NodeId(i)).size();
     }
-    std::string out(words * sizeof(uint64_t), '\0');
-    char* end = out.data();
-    auto put = [&](uint64_t v) {
-      std::memcpy(end, &v, sizeof v);
-      end += sizeof v;
-    };
+    ScratchVector<uint64_t> out(words);
+    uint64_t* end = out.data();
+    auto put = [&](uint64_t v) { *end++ = v; };
     auto reference = [&](NodeId id) {
       if (at(id).in_cycle) {
         put(uint64_t{at(id).step} << 1);
@@ -876,7 +874,7 @@ class TermBuilder {
         put(uint64_t{ChildTerm(id).value} << 1 | 1);
       }
     };
-    std::vector<uint64_t> packed;
+    ScratchVector<uint64_t> packed;
     put(component.size());
     put(cyclic.size());
     for (size_t i = 0; i < component.size(); ++i) {

@@ -7,11 +7,28 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
+#include <utility>
 
+#include "base/mix.h"
+#include "base/scratch.h"
 #include "grammar/ast.h"
 
 namespace grammask::internal {
+
+// A description with its hash. Refers to the words.
+struct GroupName {
+  std::span<const uint64_t> words;
+  uint64_t hash;
+  explicit GroupName(std::span<const uint64_t> description)
+      : words(description), hash(TextHash()(BytesOf(description))) {}
+  friend bool operator==(const GroupName& x, const GroupName& y) {
+    return x.hash == y.hash && BytesOf(x.words) == BytesOf(y.words);
+  }
+  template <class H>
+  friend H AbslHashValue(H h, const GroupName& name) {
+    return H::combine(std::move(h), name.hash);
+  }
+};
 
 // A reference is a node of the group, as its index * 2, or a term, as its id * 2 + 1.
 inline bool IsTerm(uint64_t reference) { return (reference & 1) != 0; }
@@ -23,7 +40,7 @@ struct GroupNode {
   std::span<const uint64_t> uses;  // kMembers: for each child but two, as MembersView::uses()
   uint64_t rule = 0;               // kRule: its position in the group; one word
   // kRecord: RecordView::words(); how many they are, and then two to a word, the first lower.
-  std::vector<uint32_t> record = {};
+  ScratchVector<uint32_t> record = {};
   std::span<const uint64_t> children;
 };
 
@@ -33,7 +50,7 @@ inline RecordView RecordOf(const GroupNode& node) {
 }
 
 // Appends words of a kRecord as they stand in a description.
-inline void PackRecord(std::span<const uint32_t> record, std::vector<uint64_t>* words) {
+inline void PackRecord(std::span<const uint32_t> record, ScratchVector<uint64_t>* words) {
   words->push_back(record.size());
   for (size_t i = 0; i < record.size(); i += 2) {
     const uint64_t high = i + 1 < record.size() ? record[i + 1] : 0;

@@ -9,9 +9,7 @@
 // Cost: linear in the group but for the passes, whose words count towards max_ast_nodes. Tests:
 // tests/automaton/saved_terms_test.cc, tests/fuzz/saved_grammar_fuzz.cc.
 #include <algorithm>
-#include <cstring>
 #include <numeric>
-#include <string>
 #include <utility>
 
 #include "automaton/body_program.h"
@@ -45,8 +43,8 @@ uint64_t TermReader::GroupReference(uint64_t nodes, std::span<const Nest> nests,
 
 // One node of a group of `rules` rules, in words; its children are among the nodes before it,
 // which have `nests`.
-void TermReader::ReadGroupWords(uint64_t rules, std::vector<uint64_t>* words,
-                                std::vector<Nest>* nests) {
+void TermReader::ReadGroupWords(uint64_t rules, ScratchVector<uint64_t>* words,
+                                ScratchVector<Nest>* nests) {
   const auto kind = static_cast<NodeKind>(in_.Byte());
   const uint64_t children = in_.Count(1);
   words->push_back(static_cast<uint64_t>(kind));
@@ -86,14 +84,23 @@ void TermReader::ReadGroupWords(uint64_t rules, std::vector<uint64_t>* words,
       in_.Fail();
       break;
   }
+  // What a child's depth counts for: none of a repeat and of the end of a sequence.
+  const bool deeper = kind == NodeKind::kSequence || kind == NodeKind::kChoice;
+  const std::span<const Nest> known = *nests;
+  const size_t first = words->size();
+  words->resize(first + children);
+  uint64_t* word = words->data() + first;
   Nest nest;
-  for (uint64_t i = 0; i < children && in_.ok(); ++i) {
+  for (uint64_t i = 0; i < children; ++i) {  // after a failure there come references to nothing
     Nest child;
-    words->push_back(GroupReference(nests->size(), *nests, &child));
+    *word++ = GroupReference(known.size(), known, &child);
     const bool rest = kind == NodeKind::kSequence && i + 1 == children;
-    if (kind == NodeKind::kRepeat || rest) child.heads = 0;
-    if (kind == NodeKind::kMembers) child = {0, i < 2 ? child.lists + 1 : 0};
-    if ((kind == NodeKind::kSequence || kind == NodeKind::kChoice) && !rest) ++child.heads;
+    if (deeper && !rest) {
+      ++child.heads;
+    } else {
+      child.heads = 0;
+    }
+    if (kind == NodeKind::kMembers) child.lists = i < 2 ? child.lists + 1 : 0;
     nest.Cover(child);
   }
   if (TooDeep(nest)) return;
@@ -103,8 +110,8 @@ void TermReader::ReadGroupWords(uint64_t rules, std::vector<uint64_t>* words,
 // The same for a record, of which the kind and the number of children are read. What its states are
 // made of in the end cannot fail: all parts have texts but values, which a record goes without, and
 // any text may be the key of further members, so that some is none of the named ones.
-void TermReader::ReadGroupRecord(uint64_t children, std::vector<uint64_t>* words,
-                                 std::vector<Nest>* nests) {
+void TermReader::ReadGroupRecord(uint64_t children, ScratchVector<uint64_t>* words,
+                                 ScratchVector<Nest>* nests) {
   if (children < RecordView::kFixed) return in_.Fail();
   const size_t count = static_cast<size_t>(children) - RecordView::kFixed;
   const bool may_be_empty = in_.Number(1) != 0;
@@ -169,20 +176,25 @@ uint64_t TermReader::LengthOfMembers(const Group& group, const GroupNode& node) 
 
 // Passes from above until nothing changes: the least lengths. False over the bound on work.
 bool TermReader::FindLengths(Group* group) {
-  std::vector<uint64_t>& lengths = group->lengths;  // those of terms come after those of nodes
+  ScratchVector<uint64_t>& lengths = group->lengths;  // those of terms come after those of nodes
   auto place = [&](uint64_t reference) {
     if (!IsTerm(reference)) return static_cast<uint32_t>(reference >> 1);
     lengths.push_back(LengthOf(*group, reference));
     return static_cast<uint32_t>(lengths.size() - 1);
   };
-  std::vector<uint32_t> bodies, children;  // where their lengths are
+  ScratchVector<uint32_t> bodies, children, calls;  // where their lengths are; nodes that are rules
   for (size_t r = 0; r < group->rule_lengths.size(); ++r) bodies.push_back(place(group->body(r)));
   children.reserve(group->words.size());
-  for (const GroupNode& node : group->nodes) {
+  lengths.reserve(group->words.size());
+  for (size_t i = 0; i < group->nodes.size(); ++i) {
+    const GroupNode& node = group->nodes[i];
+    if (node.kind == NodeKind::kRule) calls.push_back(static_cast<uint32_t>(i));
     for (uint64_t child : node.children) children.push_back(place(child));
   }
-  for (bool changed = true; changed;) {
-    changed = false;
+  // A node's children stand before it, so once all rules are as long as they were taken for,
+  // nothing changes any more.
+  auto differs = [&](uint32_t i) { return lengths[i] != lengths[bodies[group->nodes[i].rule]]; };
+  do {
     steps_ += group->words.size() / 8;
     if (steps_ > s_.limits().max_ast_nodes) return false;
     const uint32_t* child = children.data();
@@ -211,18 +223,16 @@ bool TermReader::FindLengths(Group* group) {
           length = LengthOfMembers(*group, node);
           break;
       }
-      if (length >= lengths[i]) continue;
-      lengths[i] = length;
-      changed = true;
+      lengths[i] = std::min(lengths[i], length);
     }
-  }
+  } while (std::ranges::any_of(calls, differs));
   for (size_t r = 0; r < bodies.size(); ++r) group->rule_lengths[r] = lengths[bodies[r]];
   return true;
 }
 
 // The same nodes as terms, made as the builder makes them.
-TermId TermReader::MakeNode(const GroupNode& node, const std::vector<ProcId>& procs,
-                            const std::vector<TermId>& made) {
+TermId TermReader::MakeNode(const GroupNode& node, std::span<const ProcId> procs,
+                            std::span<const TermId> made) {
   auto child = [&](size_t i) {
     const uint64_t reference = node.children[i];
     return IsTerm(reference) ? TermId(static_cast<uint32_t>(reference >> 1)) : made[reference >> 1];
@@ -272,14 +282,14 @@ TermId TermReader::MakeNode(const GroupNode& node, const std::vector<ProcId>& pr
 
 // The body of a rule as a program (body_program.h) of `nodes`, those that it reaches, children
 // first; false where it has lists of members, which have no step. `steps`: by node.
-bool TermReader::WriteGroupProgram(const Group& group, const std::vector<ProcId>& procs,
-                                   std::span<const uint32_t> nodes, std::vector<uint32_t>* steps) {
+bool TermReader::WriteGroupProgram(const Group& group, std::span<const ProcId> procs,
+                                   std::span<const uint32_t> nodes, std::span<uint32_t> steps) {
   program_.clear();
   uint32_t count = 0;
   for (const uint32_t i : nodes) {
     const GroupNode& node = group.nodes[i];
     if (node.kind == NodeKind::kRule) {
-      (*steps)[i] = s_.Call(procs[node.rule]).value;
+      steps[i] = s_.Call(procs[node.rule]).value;
       continue;
     }
     if (node.kind == NodeKind::kMembers || node.children.size() >= kMostStepParts) return false;
@@ -291,10 +301,13 @@ bool TermReader::WriteGroupProgram(const Group& group, const std::vector<ProcId>
                                                              : TermKind::kChoice;
     const size_t parts = node.children.size() - (record ? size_t{RecordView::kFixed} : 0);
     program_.push_back(StepWord(kind, repeat ? 0 : parts));
+    const size_t first = program_.size();
+    program_.resize(first + node.children.size());
+    uint32_t* to = program_.data() + first;
     for (const uint64_t child : node.children) {
       const auto word = static_cast<uint32_t>(child >> 1);
       if (word >= kLocalTerm) return false;
-      program_.push_back(IsTerm(child) ? word : (*steps)[word]);
+      *to++ = IsTerm(child) ? word : steps[word];
     }
     if (record) program_.insert(program_.end(), node.record.begin(), node.record.end());
     if (repeat) {
@@ -303,42 +316,45 @@ bool TermReader::WriteGroupProgram(const Group& group, const std::vector<ProcId>
         program_.push_back(static_cast<uint32_t>(static_cast<uint64_t>(bound) >> 32));
       }
     }
-    (*steps)[i] = count++ | kLocalTerm;
+    steps[i] = count++ | kLocalTerm;
   }
-  return count > 0 && (*steps)[nodes.back()] == (kLocalTerm | (count - 1));
+  return count > 0 && steps[nodes.back()] == (kLocalTerm | (count - 1));
 }
 
 // The bodies of a group's rules, which wait for a call where they may. Nodes that rules share are
 // written for each of them, within a bound.
-void TermReader::MakeBodies(const Group& group, const std::vector<ProcId>& procs) {
+void TermReader::MakeBodies(const Group& group, std::span<const ProcId> procs) {
   size_t may_wait = 4 * group.nodes.size();
-  std::vector<uint32_t> nodes, steps(group.nodes.size());
-  std::vector<size_t> seen(group.nodes.size());  // by which rule, from 1
-  std::vector<TermId> made(group.nodes.size());
-  std::vector<bool> done(group.nodes.size());
+  ScratchVector<uint32_t> nodes, steps(group.nodes.size());
+  ScratchVector<uint32_t> seen(group.nodes.size());  // by which rule, from 1
+  ScratchVector<TermId> made(group.nodes.size());
+  ScratchVector<bool> done(group.nodes.size());
   for (size_t r = 0; r < procs.size(); ++r) {
     const uint64_t body = group.body(r);
     if (IsTerm(body)) {
       SetGroupBody(procs[r], TermId(static_cast<uint32_t>(body >> 1)));
       continue;
     }
-    nodes.assign(1, static_cast<uint32_t>(body >> 1));
-    seen[nodes[0]] = r + 1;
+    const auto root = static_cast<uint32_t>(body >> 1), rule = static_cast<uint32_t>(r + 1);
+    nodes.assign(1, root);
+    seen[root] = rule;
     for (size_t i = 0; i < nodes.size() && nodes.size() <= may_wait; ++i) {
       for (const uint64_t child : group.nodes[nodes[i]].children) {
-        if (IsTerm(child) || std::exchange(seen[child >> 1], r + 1) == r + 1) continue;
-        nodes.push_back(static_cast<uint32_t>(child >> 1));
+        const auto node = static_cast<uint32_t>(child >> 1);
+        if (IsTerm(child) || seen[node] == rule) continue;
+        seen[node] = rule;
+        nodes.push_back(node);
       }
     }
     if (nodes.size() <= may_wait) {
       may_wait -= nodes.size();
       std::ranges::sort(nodes);
-      if (WriteGroupProgram(group, procs, nodes, &steps)) {
+      if (WriteGroupProgram(group, procs, nodes, steps)) {
         s_.SetProgram(procs[r], program_);
         continue;
       }
     } else {
-      nodes.resize((body >> 1) + 1);
+      nodes.resize(root + 1);
       std::iota(nodes.begin(), nodes.end(), uint32_t{0});
     }
     for (const uint32_t i : nodes) {
@@ -360,7 +376,7 @@ void TermReader::ReadGroup() {
   if (rules == 0) return in_.Fail();
   group.words.reserve(2 + rules + 8 * nodes);
   group.words = {rules, nodes};
-  std::vector<Nest> nests;
+  ScratchVector<Nest> nests;
   nests.reserve(nodes);
   Nest unused;
   for (size_t r = 0; r < rules && in_.ok(); ++r) {
@@ -370,9 +386,8 @@ void TermReader::ReadGroup() {
     ReadGroupWords(rules, &group.words, &nests);
   }
   if (!in_.ok() || !error_.ok()) return;
-  std::string description(group.words.size() * sizeof(uint64_t), '\0');
-  std::memcpy(description.data(), group.words.data(), description.size());
-  if (const std::vector<ProcId>* known = s_.FindGroup(description)) {
+  const GroupName name(group.words);
+  if (const auto known = s_.FindGroup(name)) {
     groups_.push_back(*known);
     return;
   }
@@ -387,13 +402,12 @@ void TermReader::ReadGroup() {
     return Refuse("a rule that no text completes");
   }
   if (!RecordsAreSound(group)) return Refuse("an object with a part that no text completes");
-  std::vector<ProcId> procs;
+  ScratchVector<ProcId> procs;
   procs.reserve(group.rule_lengths.size());
   for (uint64_t length : group.rule_lengths) procs.push_back(s_.AddProc(length == 0, length));
   MakeBodies(group, procs);
   if (!error_.ok()) return;
-  s_.AddGroup(description, procs);
-  groups_.push_back(std::move(procs));
+  groups_.push_back(s_.AddGroup(name, procs));
 }
 
 }  // namespace grammask::internal

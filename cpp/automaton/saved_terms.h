@@ -59,7 +59,7 @@ class TermWriter {
  private:
   static constexpr uint32_t kCannot = UINT32_MAX;
   struct Group {
-    std::vector<uint64_t> words;  // its description
+    std::span<const uint64_t> words;  // its description
     std::optional<uint32_t> saved;
   };
   struct Place {

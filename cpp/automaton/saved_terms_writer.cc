@@ -6,7 +6,6 @@
 // exact description goes into the file instead, of which the bodies are made again. Cost: linear in
 // the terms, about 100 ns each. Tests: tests/automaton/saved_terms_test.cc.
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "automaton/members.h"
@@ -42,11 +41,9 @@ TermWriter::TermWriter(TermStore* store) : s_(*store) {
   for (TermId t : {TermStore::Nothing(), TermStore::Empty(), TermStore::All()}) {
     index_[t.value] = t.value;
   }
-  for (const auto& [description, procs] : s_.groups_) {
+  for (const auto& [name, procs] : s_.groups_) {
     const auto group = static_cast<uint32_t>(groups_.size());
-    std::vector<uint64_t> words(description.size() / sizeof(uint64_t));
-    std::memcpy(words.data(), description.data(), words.size() * sizeof(uint64_t));
-    groups_.push_back({std::move(words), std::nullopt});
+    groups_.push_back({name.words, std::nullopt});
     for (uint32_t i = 0; i < procs.size(); ++i) group_by_proc_[procs[i].value] = {group, i};
   }
 }

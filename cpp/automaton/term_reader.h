@@ -55,10 +55,10 @@ class TermReader {
  private:
   using Nest = TermNest;
   struct Group {
-    std::vector<uint64_t> words;
-    std::vector<GroupNode> nodes;
-    std::vector<uint64_t> lengths;       // by node, then of terms
-    std::vector<uint64_t> rule_lengths;  // of their shortest texts
+    ScratchVector<uint64_t> words;
+    ScratchVector<GroupNode> nodes;
+    ScratchVector<uint64_t> lengths;       // by node, then of terms
+    ScratchVector<uint64_t> rule_lengths;  // of their shortest texts
     uint64_t body(size_t rule) const { return words[2 + rule]; }
   };
 
@@ -99,17 +99,18 @@ class TermReader {
 
   // Recursive groups (saved_groups_reader.cc).
   uint64_t GroupReference(uint64_t nodes, std::span<const Nest> nests, Nest* nest);
-  void ReadGroupWords(uint64_t rules, std::vector<uint64_t>* words, std::vector<Nest>* nests);
-  void ReadGroupRecord(uint64_t children, std::vector<uint64_t>* words, std::vector<Nest>* nests);
+  void ReadGroupWords(uint64_t rules, ScratchVector<uint64_t>* words, ScratchVector<Nest>* nests);
+  void ReadGroupRecord(uint64_t children, ScratchVector<uint64_t>* words,
+                       ScratchVector<Nest>* nests);
   uint64_t LengthOf(const Group& group, uint64_t reference) const;
   bool RecordsAreSound(const Group& group) const;
   uint64_t LengthOfMembers(const Group& group, const GroupNode& node) const;
   bool FindLengths(Group* group);
-  TermId MakeNode(const GroupNode& node, const std::vector<ProcId>& procs,
-                  const std::vector<TermId>& made);
-  bool WriteGroupProgram(const Group& group, const std::vector<ProcId>& procs,
-                         std::span<const uint32_t> nodes, std::vector<uint32_t>* steps);
-  void MakeBodies(const Group& group, const std::vector<ProcId>& procs);
+  TermId MakeNode(const GroupNode& node, std::span<const ProcId> procs,
+                  std::span<const TermId> made);
+  bool WriteGroupProgram(const Group& group, std::span<const ProcId> procs,
+                         std::span<const uint32_t> nodes, std::span<uint32_t> steps);
+  void MakeBodies(const Group& group, std::span<const ProcId> procs);
   void SetGroupBody(ProcId proc, TermId body);
   void ReadGroup();
 
@@ -121,7 +122,7 @@ class TermReader {
   uint64_t place_ = 0;  // of the record at hand
   std::vector<TermId> terms_;
   std::vector<Nest> nests_;  // by term
-  std::vector<std::vector<ProcId>> groups_;
+  std::vector<std::span<const ProcId>> groups_;
   std::vector<uint32_t> program_;  // of the body at hand
   size_t steps_ = 0;
   Status error_;

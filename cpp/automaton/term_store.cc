@@ -742,13 +742,17 @@ void TermStore::NoteOverrun(Overrun what) {
   overrun_.store(what, std::memory_order_release);
 }
 
-std::vector<ProcId>* TermStore::FindGroup(const std::string& description) {
-  auto it = groups_.find(description);
-  return it == groups_.end() ? nullptr : &it->second;
+std::optional<std::span<const ProcId>> TermStore::FindGroup(const GroupName& name) const {
+  auto it = groups_.find(name);
+  return it == groups_.end() ? std::nullopt : std::optional(it->second);
 }
 
-void TermStore::AddGroup(const std::string& description, const std::vector<ProcId>& procs) {
-  groups_.emplace(description, procs);
+std::span<const ProcId> TermStore::AddGroup(const GroupName& name, std::span<const ProcId> procs) {
+  GroupName kept = name;
+  kept.words = memory_.Copy(name.words);
+  procs = memory_.Copy(procs);
+  groups_.emplace(kept, procs);
+  return procs;
 }
 
 size_t TermStore::memory_bytes() const {

@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "automaton/json_places.h"
+#include "automaton/recursive_group.h"
 #include "base/arena.h"
 #include "base/byte_set.h"
 #include "base/code_point_set.h"
@@ -251,8 +252,8 @@ class TermStore {
   // Whether any procedure captures. Lock.
   bool has_captures() const { return !capturing_by_body_.empty(); }
   // Procedures of a recursive group, found again by the group's exact description. Lock.
-  std::vector<ProcId>* FindGroup(const std::string& description);
-  void AddGroup(const std::string& description, const std::vector<ProcId>& procs);
+  std::optional<std::span<const ProcId>> FindGroup(const GroupName& name) const;
+  std::span<const ProcId> AddGroup(const GroupName& name, std::span<const ProcId> procs);
 
   // The edges of a state; takes the lock when they are not there yet.
   const Expansion& Expand(TermId id) {
@@ -667,7 +668,7 @@ class TermStore {
   std::unique_ptr<MemberTable> members_;
   std::unique_ptr<WordTable> words_;
   std::unique_ptr<RecordTable> records_;
-  absl::flat_hash_map<std::string, std::vector<ProcId>> groups_;
+  absl::flat_hash_map<GroupName, std::span<const ProcId>> groups_;  // all that is in memory_
   // kAnd and kNot only: edges whose targets have not been checked; whether it matches any text, see
   // emptiness.cc.
   ShardedMap<uint32_t, const Expansion*> raw_;
