@@ -513,7 +513,7 @@ class TermStore {
   TermId WordsTerm(int64_t a, int64_t b);
   bool HasTwoCharacters(TermId id);
   bool IsFewTexts(TermId id) const;
-  TermId Pair(TermId head, TermId rest);  // a kSequence as it stands
+  TermId Pair(TermId head, TermId rest);    // a kSequence as it stands
   static constexpr size_t kMostAsked = 24;  // questions of emptiness one within another
   // A state of a building grammar that takes more steps counts as several.
   static constexpr uint64_t kStepsOfState = 16;
@@ -555,7 +555,7 @@ class TermStore {
   TermId Checked(TermId boolean, uint64_t least = 0);
   TermId Ask(TermId boolean);  // the same by a search
   TermId AskOnce(TermId boolean);
-  std::optional<TermId> Known(TermId boolean);  // what Checked says, where that is known
+  std::optional<TermId> Known(TermId boolean);    // what Checked says, where that is known
   void AtLeast(TermId boolean, uint64_t length);  // notes that no text is shorter
   TermId Vouched(TermId boolean, uint64_t min_length);
   bool NowMatches(TermId id);  // notes that; false where the answer was known

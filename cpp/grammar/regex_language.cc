@@ -432,6 +432,7 @@ std::span<const CharLanguage::Piece> CharLanguage::Paths(NodeId id) {
 
 void CharLanguage::AddPiece(NodeId text, NodeId rest, ScratchVector<Piece>* out) {
   if (text == builder_->Nothing()) return;
+  Charge(1);
   for (Piece& piece : *out) {
     if (piece.rest != rest) continue;
     piece.text = builder_->Choice({piece.text, text});
@@ -461,10 +462,24 @@ ScratchVector<CharLanguage::Piece> CharLanguage::Split(NodeId text, NodeId condi
   return pieces;
 }
 
-void CharLanguage::SplitSequence(NodeId text, NodeId condition, int depth,
-                                 ScratchVector<Piece>* out) {
-  ScratchVector<Piece> done = {{builder_->Empty(), condition}};
-  for (NodeId part : builder_->node(text).children) {
+// Whether the text is split part by part.
+bool CharLanguage::SplitsByParts(const NodeView& text, int depth) const {
+  if (depth >= kSplitDepth) return false;
+  return text.kind == NodeKind::kSequence || text.kind == NodeKind::kChoice ||
+         (text.kind == NodeKind::kRepeat && text.min == 0 && text.max == 1);
+}
+
+ScratchVector<CharLanguage::Piece> CharLanguage::SplitParts(NodeId text, NodeId condition,
+                                                            int depth) {
+  const NodeView n = builder_->node(text);
+  ScratchVector<Piece> done;
+  if (n.kind == NodeKind::kRepeat) AddPiece(builder_->Empty(), condition, &done);
+  if (n.kind != NodeKind::kSequence) {
+    for (NodeId child : n.children) SplitInto(child, condition, depth + 1, &done);
+    return done;
+  }
+  done.push_back({builder_->Empty(), condition});
+  for (NodeId part : n.children) {
     ScratchVector<Piece> next;
     for (const Piece& before : done) {
       ScratchVector<Piece> pieces;
@@ -475,10 +490,11 @@ void CharLanguage::SplitSequence(NodeId text, NodeId condition, int depth,
     }
     done = std::move(next);
   }
-  for (const Piece& p : done) AddPiece(p.text, p.rest, out);
+  return done;
 }
 
 void CharLanguage::SplitInto(NodeId text, NodeId condition, int depth, ScratchVector<Piece>* out) {
+  if (!Charge(1)) return;
   NodeView n = builder_->node(text);
   bool settled = condition == all_ || condition == builder_->Nothing();
   if (settled || n.kind == NodeKind::kEmpty) return AddPiece(text, condition, out);
@@ -502,16 +518,16 @@ void CharLanguage::SplitInto(NodeId text, NodeId condition, int depth, ScratchVe
     AddPiece(StartingIn(text, *first), all_, out);
     return AddPiece(StartingIn(text, first->Complement()), builder_->Nothing(), out);
   }
-  if (depth < kSplitDepth) {
-    if (n.kind == NodeKind::kSequence) return SplitSequence(text, condition, depth, out);
-    if (n.kind == NodeKind::kChoice) {
-      for (NodeId child : n.children) SplitInto(child, condition, depth + 1, out);
-      return;
+  if (SplitsByParts(n, depth)) {
+    // The same parts come up again and again, behind each way to them.
+    const SplitKey key{text, condition, depth};
+    auto it = splits_.find(key);
+    if (it == splits_.end()) {
+      ScratchVector<Piece> pieces = SplitParts(text, condition, depth);
+      it = splits_.emplace(key, std::move(pieces)).first;
     }
-    if (n.kind == NodeKind::kRepeat && n.min == 0 && n.max == 1) {
-      AddPiece(builder_->Empty(), condition, out);
-      return SplitInto(n.children[0], condition, depth + 1, out);
-    }
+    for (const Piece& p : it->second) AddPiece(p.text, p.rest, out);
+    return;
   }
   for (const Piece& path : Paths(condition)) AddPiece(And(path.text, text), path.rest, out);
 }

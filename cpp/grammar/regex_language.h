@@ -83,6 +83,17 @@ class CharLanguage {
     }
   };
 
+  // `depth`: of the text within the one that is split.
+  struct SplitKey {
+    NodeId text, condition;
+    int depth;
+    friend bool operator==(const SplitKey&, const SplitKey&) = default;
+    template <class H>
+    friend H AbslHashValue(H h, const SplitKey& k) {
+      return H::combine(std::move(h), k.text, k.condition, k.depth);
+    }
+  };
+
   struct RestrictStep;
   struct AfterStep;
 
@@ -98,7 +109,8 @@ class CharLanguage {
   std::optional<CodePointSet> DecidedByFirst(NodeId id);
   std::span<const Piece> Paths(NodeId id);
   void SplitInto(NodeId text, NodeId condition, int depth, ScratchVector<Piece>* out);
-  void SplitSequence(NodeId text, NodeId condition, int depth, ScratchVector<Piece>* out);
+  bool SplitsByParts(const NodeView& text, int depth) const;
+  ScratchVector<Piece> SplitParts(NodeId text, NodeId condition, int depth);
   void AddPiece(NodeId text, NodeId rest, ScratchVector<Piece>* out);
 
   RegexOptions::Encoding encoding_;
@@ -110,6 +122,7 @@ class CharLanguage {
   absl::flat_hash_map<std::pair<NodeId, uint32_t>, NodeId> after_;
   absl::flat_hash_map<NodeId, ScratchVector<Residual>> residuals_;
   absl::flat_hash_map<NodeId, ScratchVector<Piece>> paths_;
+  absl::flat_hash_map<SplitKey, ScratchVector<Piece>> splits_;  // by parts
 };
 
 }  // namespace grammask::internal

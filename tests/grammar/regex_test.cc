@@ -375,6 +375,17 @@ TEST(RegexHostileTest, TooManyStatesIsUnsupported) {
   }
 }
 
+// Ways through the parts of what a lookbehind sees multiply: minutes, before each part was split
+// once and counted.
+TEST(RegexHostileTest, PartsOfWhatIsSplitAreCounted) {
+  for (const char* pattern :
+       {R"((?:b{5,6}2+-{5,25}-(?<=--)(?<=\d\d)|(?:ac|aa(?<=[a-c]x))c+(?<=.b))+$)",
+        R"(b*b{0,60}|(?!a)a+é+(?:(?:[^a](?:\d{2,3}b{5,6}2+-{5,25}))-(?<=--)(?<=\d\d)|)"
+        R"((?:(?:a)c|aa(?<=[a-c]x))c+(?<=.b))+$)"}) {
+    EXPECT_EQ(Compile(pattern, "S").status().code(), StatusCode::kUnsupported) << pattern;
+  }
+}
+
 TEST(RegexHostileTest, RandomSyntaxNeverFailsBadly) {
   const std::string_view kParts[] = {
       "(",   ")",   "[",           "]",      "{",     "}",        "*",    "+",      "?",    "|",

@@ -1,6 +1,5 @@
 // A text that asks too much of the tables: its requests end in errors, and no others.
 #include <gtest/gtest.h>
-
 #include <pthread.h>
 
 #include <atomic>
@@ -163,8 +162,8 @@ TEST(Overrun, QuestionsWithinOthersNeedNoStack) {
   OnSmallStack([&] {
     for (const char* times : {"30", "1000", "3000"}) {
       GrammarCompiler compiler = MakeCompiler(tokenizer);
-      const auto compiled = compiler.CompileRegex(
-          "(?:(?!.{3}x.{17}y)[a-z]|(?=.*b.{5}c)d){" + std::string(times) + "}");
+      const auto compiled = compiler.CompileRegex("(?:(?!.{3}x.{17}y)[a-z]|(?=.*b.{5}c)d){" +
+                                                  std::string(times) + "}");
       ASSERT_TRUE(compiled.ok()) << compiled.status().message();
       GrammarMatcher m = MakeMatcher(*compiled);
       if (times == std::string("30")) {
