@@ -128,7 +128,8 @@ std::optional<TermStore::Loosened> TermStore::Loosen(TermId id) {
 // inside of terms that are looked at.
 TermId TermStore::WithoutBounds(TermId id, bool rest, int levels, Loosening* out) {
   const Term& t = terms_[id.value];
-  if (levels < 0 || t.children().size() > kMaxLoosened) return id;
+  if (levels < 0 || out->terms_left == 0 || t.children().size() > kMaxLoosened) return id;
+  --out->terms_left;
   switch (t.kind) {
     case TermKind::kRepeat: {
       if (!t.regular) return id;

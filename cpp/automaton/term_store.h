@@ -622,6 +622,8 @@ class TermStore {
     int64_t bound = kUnbounded;  // what those left out allow at least, measured so
     bool plain = true;           // none was inside an intersection
     bool behind = false;         // under way: something is in front
+    // How many terms are looked at; of parts that are shared there are far more ways than parts.
+    uint32_t terms_left = 1 << 16;
   };
   TermId WithoutBounds(TermId id, bool rest, int levels, Loosening* out);
   std::optional<uint64_t> EndlessFor(TermId id, bool last, int depth, uint64_t* round);

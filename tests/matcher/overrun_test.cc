@@ -197,6 +197,19 @@ TEST(Overrun, QuestionsThatWerePutOffAreAnswered) {
   });
 }
 
+// What the bounds of a state's parts hide is looked for within a number of terms: by the ways to
+// parts that are shared it took most of a minute to find that this mask takes too long.
+TEST(Overrun, PartsThatAreSharedAreNotCountedByTheWaysToThem) {
+  GrammarCompiler compiler = MakeCompiler(Letters());
+  const auto compiled = compiler.CompileJsonSchema(
+      R"json({"type": "string", "pattern":
+          "^2+(?:(?:[a-z0-9-]{2,2}|(?!.*--)[^a]?-{4,4}){1,21}(?<=--)\\wb.{2,22})-(?=.b)"})json");
+  ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+  GrammarMatcher m = MakeMatcher(*compiled);
+  ASSERT_TRUE(m.AcceptString("\"2"));
+  ExpectLimit(Fill(&m), "limits.max_mask_states");
+}
+
 // While a grammar is built, a state of hundreds of alternatives counts as several.
 TEST(Overrun, LargeStatesCountAsSeveral) {
   CompilerOptions options;
