@@ -485,6 +485,10 @@ class TermStore {
   friend class WordTable;
   friend class TermWriter;
 
+  static constexpr size_t kMostAsked = 24;  // questions of emptiness one within another
+  // While a grammar is built, a state that takes more steps counts as several.
+  static constexpr uint64_t kStepsOfState = 16;
+
   size_t state_bytes() const { return memory_.bytes() + terms_.bytes() + other_bytes_; }
   void CheckGrowth() {
     if (building_) return;
@@ -513,10 +517,7 @@ class TermStore {
   TermId WordsTerm(int64_t a, int64_t b);
   bool HasTwoCharacters(TermId id);
   bool IsFewTexts(TermId id) const;
-  TermId Pair(TermId head, TermId rest);    // a kSequence as it stands
-  static constexpr size_t kMostAsked = 24;  // questions of emptiness one within another
-  // A state of a building grammar that takes more steps counts as several.
-  static constexpr uint64_t kStepsOfState = 16;
+  TermId Pair(TermId head, TermId rest);  // a kSequence as it stands
   using TermList = absl::InlinedVector<TermId, 16>;
   bool IsPlain(const Term& head) const;
   bool Flatten(std::span<const TermId> alternatives, TermList* out);

@@ -12,8 +12,9 @@ namespace grammask {
 // bound. The defaults admit every real schema known to us and stop hostile input within seconds.
 struct Limits {
   size_t max_source_bytes = size_t{64} << 20;  // text of one grammar, regex or schema
-  int max_nesting = 10'000;               // parentheses, And and Not, JSON nesting, $ref chains
-  int max_boolean_nesting = 64;           // lookarounds inside one another
+  int max_nesting = 10'000;  // parentheses, And and Not, JSON nesting, $ref chains
+  // Lookarounds inside one another; of saved grammars, lists of members.
+  int max_boolean_nesting = 64;
   int64_t max_repeat = int64_t{1} << 40;  // a bound of a repetition such as {0,4000}
   size_t max_ast_nodes = 20'000'000;      // nodes of one grammar
   // States explored to decide which intersections of one grammar match nothing; one of many parts
