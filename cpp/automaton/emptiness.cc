@@ -610,7 +610,8 @@ TermId TermStore::Ask(TermId id) {
   charged_steps_ = steps_;
   absl::InlinedVector<TermId, 4> todo = {id};
   while (true) {
-    const TermId answer = AskOnce(todo.back());
+    const auto known = Known(todo.back());
+    const TermId answer = known.has_value() ? *known : AskOnce(todo.back());
     if (put_off_ == 0) {
       todo.pop_back();
       if (todo.empty()) return answer;
@@ -624,7 +625,6 @@ TermId TermStore::Ask(TermId id) {
 }
 
 TermId TermStore::AskOnce(TermId id) {
-  if (const auto known = Known(id)) return *known;
   text_searches_.fetch_add(1, std::memory_order_relaxed);
   asked_.push_back(id);
   std::optional<TermId> checked = CheckedWithoutBounds(id);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -73,26 +74,9 @@ class CharLanguage {
   }
 
  private:
-  struct RestrictKey {
-    NodeId id, set;
-    bool at_end;
-    friend bool operator==(const RestrictKey&, const RestrictKey&) = default;
-    template <class H>
-    friend H AbslHashValue(H h, const RestrictKey& k) {
-      return H::combine(std::move(h), k.id, k.set, k.at_end);
-    }
-  };
-
-  // `depth`: of the text within the one that is split.
-  struct SplitKey {
-    NodeId text, condition;
-    int depth;
-    friend bool operator==(const SplitKey&, const SplitKey&) = default;
-    template <class H>
-    friend H AbslHashValue(H h, const SplitKey& k) {
-      return H::combine(std::move(h), k.text, k.condition, k.depth);
-    }
-  };
+  using RestrictKey = std::tuple<NodeId, NodeId, bool>;  // a language, a set, at its end
+  // A text, a condition, how deep the text is within the one that is split.
+  using SplitKey = std::tuple<NodeId, NodeId, int>;
 
   struct RestrictStep;
   struct AfterStep;

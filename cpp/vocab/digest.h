@@ -12,6 +12,13 @@
 
 namespace grammask::internal {
 
+// Up to eight bytes, the first the lowest, padded with zeros.
+inline uint64_t LittleEndianWord(const char* bytes, size_t size) {
+  uint64_t word = 0;
+  std::memcpy(&word, bytes, size);
+  return std::endian::native == std::endian::little ? word : __builtin_bswap64(word);
+}
+
 // SipHash-2-4 (Aumasson and Bernstein, 2012) over 64-bit words with a fixed key. Strings are
 // preceded by their length, so ("ab", "c") and ("a", "bc") differ. About 2 ns a word.
 class Digest {
@@ -39,15 +46,6 @@ class Digest {
   }
 
  private:
-  // Up to eight bytes, the first the lowest, padded with zeros.
-  static uint64_t LittleEndianWord(const char* bytes, size_t size) {
-    uint64_t word = 0;
-    for (size_t i = 0; i < size; ++i) {
-      word |= uint64_t{static_cast<uint8_t>(bytes[i])} << (8 * i);
-    }
-    return word;
-  }
-
   void Round() {
     v0_ += v1_;
     v1_ = std::rotl(v1_, 13) ^ v0_;
@@ -74,7 +72,7 @@ class LaneDigest {
   void Add(std::string_view bytes) {
     size_t at = 0;
     for (; at + 32 <= bytes.size(); at += 32) {
-      for (size_t i = 0; i < 4; ++i) Mix(i, Word(bytes.data() + at + 8 * i));
+      for (size_t i = 0; i < 4; ++i) Mix(i, LittleEndianWord(bytes.data() + at + 8 * i, 8));
     }
     for (; at < bytes.size(); ++at) Mix(at % 4, static_cast<uint8_t>(bytes[at]));
   }
@@ -92,11 +90,6 @@ class LaneDigest {
   }
 
  private:
-  static uint64_t Word(const char* bytes) {
-    uint64_t word;
-    std::memcpy(&word, bytes, 8);
-    return std::endian::native == std::endian::little ? word : __builtin_bswap64(word);
-  }
   void Mix(size_t i, uint64_t word) {
     const uint64_t lane = (lanes_[i] ^ word) * 0x9E3779B97F4A7C15;
     lanes_[i] = lane ^ lane >> 32;
