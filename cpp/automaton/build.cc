@@ -262,7 +262,7 @@ class TermBuilder {
           return s_.Choice(parts);
         }
         for (NodeId c : v.children) parts.push_back(ChildTerm(c));
-        return v.kind == NodeKind::kChoice ? s_.Choice(parts) : s_.And(parts);
+        return v.kind == NodeKind::kChoice ? s_.Choice(parts) : s_.AndApart(parts);
       }
     }
     return TermStore::Nothing();

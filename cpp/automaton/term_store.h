@@ -194,6 +194,9 @@ class TermStore {
   TermId Call(ProcId proc);
   TermId And(std::span<const TermId> parts);  // Nothing() when it matches no text
   TermId Not(TermId part);                    // likewise
+  // And() of what a grammar asks for, where bounds of the parts on how many characters of a JSON
+  // string they have are one condition beside them: see counts_apart.cc.
+  TermId AndApart(std::span<const TermId> parts);
   // The same of what is known to match some text, the shortest of `min_length`: no search.
   TermId AndOfLength(std::span<const TermId> parts, uint64_t min_length);
   TermId NotOfLength(TermId part, uint64_t min_length);
@@ -547,6 +550,12 @@ class TermStore {
     return t.kind == TermKind::kRepeat && t.children()[0] == json_any_;
   }
   bool KnowsAnyContent(const TermList& parts);
+  // A part of an intersection that is `endless` of `least` to `most` characters.
+  struct CountApart {
+    TermId endless;
+    int64_t least, most;
+  };
+  std::optional<CountApart> FindCountApart(TermId id);
   void DropContent(TermList* alternatives);
   bool IsContentBefore(TermId id, TermId rest);
   TermId Spread(TermId head, TermId rest);  // the sequence, as a choice where the head is one
