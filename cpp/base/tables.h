@@ -14,6 +14,8 @@
 
 #include <cstddef>
 #include <new>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace grammask::internal {
@@ -60,6 +62,31 @@ struct TableAllocator {
 
 template <class T>
 using TableVector = std::vector<T, TableAllocator<T>>;
+
+// The same of what needs no constructor: where no value is given, nothing is written. After
+// resize() the new elements are arbitrary.
+template <class T>
+struct RawTableAllocator : TableAllocator<T> {
+  static_assert(std::is_trivially_default_constructible_v<T>);
+  template <class U>
+  struct rebind {
+    using other = RawTableAllocator<U>;
+  };
+  RawTableAllocator() = default;
+  template <class U>
+  RawTableAllocator(const RawTableAllocator<U>&) {}  // NOLINT(google-explicit-constructor)
+  template <class U>
+  void construct(U* element) {
+    ::new (static_cast<void*>(element)) U;
+  }
+  template <class U, class... Args>
+  void construct(U* element, Args&&... args) {
+    ::new (static_cast<void*>(element)) U{std::forward<Args>(args)...};
+  }
+};
+
+template <class T>
+using RawTableVector = std::vector<T, RawTableAllocator<T>>;
 
 }  // namespace grammask::internal
 

@@ -16,7 +16,9 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 #ifdef __SSE2__
@@ -130,7 +132,19 @@ class PartOfTrie {
     const auto token_shift = static_cast<uint32_t>(used_) - root.tokens;
     CopyTokens(root.tokens, nodes_[end].tokens);
     TrieNode* to = part_.nodes.data() + made_;
-    for (uint32_t i = node; i < end; ++i, ++to) {
+    uint32_t i = node;
+    if (end - node >= kNodesAtOnce) {
+      const std::array<uint32_t, 3> one = {node_shift, token_shift, 0};
+      NodeWords shift;
+      for (size_t w = 0; w < shift.size(); ++w) shift[w] = one[w % one.size()];
+      for (; i + kNodesAtOnce <= end; i += kNodesAtOnce, to += kNodesAtOnce) {
+        NodeWords words;
+        std::memcpy(&words, &nodes_[i], sizeof words);
+        for (size_t w = 0; w < words.size(); ++w) words[w] += shift[w];
+        std::memcpy(to, &words, sizeof words);
+      }
+    }
+    for (; i < end; ++i, ++to) {
       *to = nodes_[i];
       to->end += node_shift;
       to->tokens += token_shift;
@@ -152,8 +166,13 @@ class PartOfTrie {
   }
 
  private:
+  // Nodes as words: their `end`, their `tokens`, and the rest, which stays as it is.
+  static constexpr uint32_t kNodesAtOnce = 4;
+  using NodeWords = std::array<uint32_t, kNodesAtOnce * sizeof(TrieNode) / sizeof(uint32_t)>;
+  static_assert(offsetof(TrieNode, end) == 0 && offsetof(TrieNode, tokens) == 4);
+
   template <class T>
-  static void CutRoom(TableVector<T>* list) {
+  static void CutRoom(RawTableVector<T>* list) {
     if (list->capacity() - list->size() > list->size() / 4) list->shrink_to_fit();
   }
   void MakeRoom(size_t nodes) {
@@ -177,8 +196,13 @@ class PartOfTrie {
   }
   void CopyTokens(uint32_t from, uint32_t to) {
     TokenId* const at = part_.tokens.data() + used_;
-    for (uint32_t t = from; t < to; ++t) at[t - from] = tokens_[t];
-    used_ += to - from;
+    const uint32_t count = to - from;
+    if (count > 2 * kNodesAtOnce) {
+      std::memcpy(at, tokens_ + from, count * sizeof(TokenId));
+    } else {
+      for (uint32_t t = 0; t < count; ++t) at[t] = tokens_[from + t];
+    }
+    used_ += count;
   }
 
   const TrieNode* const nodes_;

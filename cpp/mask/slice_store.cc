@@ -25,12 +25,29 @@ constexpr size_t kMostDifferent = 2048;         // and different ones
 
 // A table in few bytes: for each byte at which the target changes, the byte and the target.
 std::string TableKey(const RoundTable& table) {
+  constexpr size_t kTargets = 256, kAtOnce = 4;
   std::string key;
-  for (size_t i = 0; i < table.size(); ++i) {
-    if (i % 256 != 0 && table[i] == table[i - 1]) continue;
-    char part[3] = {static_cast<char>(i % 256)};
-    std::memcpy(part + 1, &table[i], 2);
-    key.append(part, sizeof(part));
+  for (size_t state = 0; state < table.size(); state += kTargets) {
+    const uint16_t* const row = table.data() + state;
+    uint64_t last = 0;  // the target, as often as there are looked at together
+    for (size_t i = 0; i < kTargets;) {
+      if (i > 0 && i % kAtOnce == 0) {
+        uint64_t next = 0;
+        std::memcpy(&next, row + i, sizeof next);
+        if (next == last) {
+          i += kAtOnce;
+          continue;
+        }
+      }
+      const uint64_t target = row[i] * uint64_t{0x0001'0001'0001'0001};
+      if (i == 0 || target != last) {
+        char part[3] = {static_cast<char>(i)};
+        std::memcpy(part + 1, row + i, 2);
+        key.append(part, sizeof(part));
+        last = target;
+      }
+      ++i;
+    }
   }
   return key;
 }

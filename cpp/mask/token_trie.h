@@ -18,8 +18,8 @@ namespace grammask::internal {
 
 // nodes[0] is the root; a sentinel ends the nodes, as in Vocab. Empty when it holds no strings.
 struct TokenTrie {
-  TableVector<TrieNode> nodes;
-  TableVector<TokenId> tokens;
+  RawTableVector<TrieNode> nodes;
+  RawTableVector<TokenId> tokens;
   // Of what tokens leave over: how many bytes the longest of them has in front of that.
   uint64_t before = 0;
   // It holds only what begins with one of these, and there is another trie of the same (or null).
