@@ -228,7 +228,10 @@ TermId TermStore::Character(const CodePointSet& characters, bool json) {
   if (const TermId* known = characters_.Find(BytesOf(ranges))) return *known;
   const size_t before = terms_.size();
   const TermId id = BuildCharacter(characters, json);
-  if (json) MarkContent(id, before);
+  if (json) {
+    MarkContent(id, before);
+    MarkSpelling(id, before, characters.Intersect(MustEscape()).empty());
+  }
   if (json && characters.ranges().size() >= kManyRanges) NoteOneCharacter(id);
   const auto [kept, value, added] = KeepIn(&memory_, ranges, &characters_);
   *value = id;

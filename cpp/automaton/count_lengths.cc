@@ -169,9 +169,8 @@ std::optional<TermId> TermStore::CheckedByCount(TermId id, bool make) {
     const std::pair key(x.value, rest.value);
     if (!make || count_length_bytes_ > kMostBytes || uncounted_.contains(key)) return std::nullopt;
     size_t pairs = 0;
-    const size_t put_off = put_off_;
     auto made = CountLengths::Create(this, x, rest, &pairs);
-    if (put_off_ != put_off) return std::nullopt;
+    if (put_off_ != 0) return std::nullopt;
     search_left_ -= std::min(search_left_, pairs);
     if (made == nullptr) {
       uncounted_.insert(key);

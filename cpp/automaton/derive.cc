@@ -142,10 +142,13 @@ class Deriver {
         s_.members_->Read(t_, {&bytes_, &calls_, &tokens_});
         Determinise();
         break;
-      case TermKind::kWords:
-        s_.words_->Read(t_, &bytes_, &spelled_, &escapes_);
+      case TermKind::kWords: {
+        bool spelled = false, escapes = false;
+        s_.words_->Read(t_, &bytes_, &spelled, &escapes);
+        NoteSpelling(spelled, escapes);
         Determinise();
         break;
+      }
     }
     if (same_ != nullptr) return same_;
     JoinNeighbours(&bytes_);
@@ -177,7 +180,15 @@ class Deriver {
     for (const ByteEdge& e : s_.ExpandLocked(s_.JsonCharacter(c.code_point)).bytes) {
       bytes_.push_back({e.lo, e.hi, s_.Sequence(e.to, after)});
     }
-    spelled_ = true;
+    NoteSpelling(true, false);
+  }
+
+  // The backslash spells what else may be read, or is read in its own right.
+  void NoteSpelling(bool spelled, bool escapes) {
+    for (Spelling* s : {&spelling_, &any_spelling_}) {
+      s->spelled |= spelled;
+      s->escapes |= escapes;
+    }
   }
 
   // All characters of ascii_ at once, as their other spellings all begin with the same bytes.
@@ -187,8 +198,7 @@ class Deriver {
     for (const AsciiRead& c : ascii_) {
       const bool raw = !IsSpecialByte(c.code_point);
       if (raw) bytes_.push_back({c.code_point, c.code_point, c.to});
-      spelled_ |= raw;
-      escapes_ |= !raw;
+      NoteSpelling(raw, !raw);
     }
     bytes_.push_back({'\\', '\\', s_.JsonEscapes(ascii_)});
   }
@@ -234,11 +244,13 @@ class Deriver {
   // The backslash is only another spelling when it is so wherever it can be read.
   void MergeSpelling(TermId part) {
     const Expansion& e = Part(part);
-    if (e.spelling_byte >= 0) {
-      spelled_ = true;
-      return;
-    }
-    for (const ByteEdge& edge : e.bytes) escapes_ |= edge.lo <= '\\' && '\\' <= edge.hi;
+    spelling_.spelled |= e.spelling_byte >= 0;
+    any_spelling_.spelled |= e.respelled;
+    if (e.spelling_byte >= 0) return;
+    bool escapes = false;
+    for (const ByteEdge& edge : e.bytes) escapes |= edge.lo <= '\\' && '\\' <= edge.hi;
+    spelling_.escapes |= escapes;
+    any_spelling_.escapes |= escapes && !e.respelled;
   }
 
   void Determinise() {
@@ -409,6 +421,9 @@ class Deriver {
   // to the next. Most runs lead where another one does: each list of targets is met once.
   void Intersection() {
     if (TakeRaw()) return;
+    // One part that only spells is enough: what others read however it is written they read so.
+    any_spelling_.escapes = !t_.any_spelling;
+    for (TermId c : t_.children()) any_spelling_.spelled |= Part(c).respelled;
     const size_t parts = t_.children().size();
     struct Cursor {
       const ByteEdge* edge;
@@ -459,6 +474,7 @@ class Deriver {
       if (to != s_.Nothing()) bytes_.push_back({e.lo, e.hi, to});
     }
     if (bytes_.size() == raw->bytes.size()) same_ = raw;
+    any_spelling_ = {raw->respelled, !raw->respelled};
     return true;
   }
 
@@ -501,7 +517,8 @@ class Deriver {
     e->bytes = s_.memory_.Copy(std::span<const ByteEdge>(bytes_));
     e->calls = s_.memory_.Copy(std::span<const CallEdge>(calls_));
     e->tokens = s_.memory_.Copy(std::span<const TokenEdge>(tokens_));
-    if (spelled_ && !escapes_) e->spelling_byte = '\\';
+    if (spelling_.spelled && !spelling_.escapes) e->spelling_byte = '\\';
+    e->respelled = t_.plain_character || (any_spelling_.spelled && !any_spelling_.escapes);
     return e;
   }
 
@@ -513,9 +530,12 @@ class Deriver {
   absl::InlinedVector<AsciiRead, 8> ascii_;  // first characters of texts
   CallList calls_;
   TokenList tokens_;
-  bool spelled_ = false;             // some part reads a backslash as another spelling
-  bool escapes_ = false;             // some part reads it in its own right
-  const Expansion* same_ = nullptr;  // the result, where there is such a one already
+  struct Spelling {
+    bool spelled = false;  // some part reads a backslash as another spelling
+    bool escapes = false;  // some part reads it in its own right
+  };
+  Spelling spelling_, any_spelling_;  // of spelling_byte and of respelled
+  const Expansion* same_ = nullptr;   // the result, where there is such a one already
 };
 
 std::optional<TermId> TermStore::AsciiHead(TermId id) const {
@@ -572,9 +592,10 @@ const Expansion& TermStore::ExpandLocked(TermId id) {
     }
     if (todo.size() > before) continue;
     todo.pop_back();
-    const size_t put_off = put_off_;
-    const Expansion* const made = Derive(top, false);
-    if (put_off_ != put_off) return kNotYet;
+    // Once a question is put off no other is answered until all are given up: nothing that is made
+    // until then may stay.
+    const Expansion* const made = put_off_ == 0 ? Derive(top, false) : nullptr;
+    if (put_off_ != 0) return kNotYet;
     t.expansion.store(made, std::memory_order_release);
   }
   return *terms_[id.value].expansion.load(std::memory_order_relaxed);
@@ -585,9 +606,8 @@ const Expansion& TermStore::ExpandLocked(TermId id) {
 const Expansion* TermStore::RawExpansion(TermId id) {
   if (const auto* known = raw_.Find(id.value)) return *known;
   const Term& t = terms_[id.value];
-  const size_t put_off = put_off_;
   for (TermId c : t.children()) ExpandLocked(c);
-  if (put_off_ != put_off) return &kNotYet;
+  if (put_off_ != 0) return &kNotYet;
   const Expansion* e = Derive(id, true);
   raw_.TryEmplace(id.value, e);
   return e;

@@ -12,6 +12,8 @@
 // of a leap second, where tens and units of the hour and of the minute say what those of the offset
 // are, that is so for each of a thousand states.
 //
+// A character that is written raw or as `\u0061` is read once: what follows is the same.
+//
 // Questions come in swarms, from a state's targets and theirs. What a search finds out bounds the
 // lengths of all states that it met from below, and a state's length those of its targets, so later
 // searches go straighter. The targets of an intersection are made when their turn comes; those
@@ -233,21 +235,39 @@ class EmptinessSearch {
 
   void Extend(const Entry& entry) {
     const Term& t = s_.terms_[entry.id.value];
+    // First, as it may expand parts, of which some come to be in the table.
+    const int respelled = t.kind == TermKind::kAnd ? Respelled(t.children()) : -1;
     const Expansion* const* raw = s_.raw_.Find(entry.id.value);
     if (t.kind == TermKind::kAnd && raw == nullptr) {
-      ExtendLazily(entry, t.children(), 0, 128);
+      ExtendLazily(entry, t.children(), 0, 128, respelled);
       // Nothing behind the other bytes is nearer than the state itself; as a rule they wait in
       // vain.
       open_.push({entry.estimate, UINT64_MAX, entry.cost, entry.id, kBeyondAscii});
       return;
     }
     const Expansion* const edges = raw != nullptr ? *raw : s_.RawExpansion(entry.id);
-    for (const ByteEdge& edge : edges->bytes) Meet(edge.to, entry.id, entry.cost + 1);
+    for (const ByteEdge& edge : edges->bytes) {
+      if (edge.lo == respelled && edge.hi == respelled) continue;
+      Meet(edge.to, entry.id, entry.cost + 1);
+    }
+  }
+
+  // The byte with which an intersection's texts begin only where they write a character in another
+  // way than others of its texts, which are shorter and go on alike; or -1.
+  int Respelled(std::span<const TermId> parts) {
+    bool respelled = false;
+    for (TermId part : parts) {
+      if (!s_.terms_[part.value].any_spelling) return -1;
+      respelled |= s_.ExpandLocked(part).respelled;
+    }
+    return respelled ? '\\' : -1;
   }
 
   // The targets of an intersection for bytes from `at` on, by one byte each: they are made when
   // their turn comes. Most never have one, as where a character of several bytes begins.
-  void ExtendLazily(const Entry& entry, std::span<const TermId> parts, int at, int stop) {
+  // `respelled` is left out.
+  void ExtendLazily(const Entry& entry, std::span<const TermId> parts, int at, int stop,
+                    int respelled = -1) {
     struct Cursor {
       const ByteEdge* edge;
       const ByteEdge* end;
@@ -286,6 +306,10 @@ class EmptinessSearch {
       }
       if (begin > at) {
         at = begin;
+        continue;
+      }
+      if (at == respelled && end == at + 1) {
+        at = end;
         continue;
       }
       bool known = false;

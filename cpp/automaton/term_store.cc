@@ -131,6 +131,7 @@ TermStore::TermStore(const Limits& limits, int64_t small_count)
     t.nullable = kind != TermKind::kNothing;
     t.finite = kind != TermKind::kAll;
     t.content = kind == TermKind::kEmpty;
+    t.any_spelling = true;
     t.min_length = kind == TermKind::kNothing ? kMaxLength : 0;
   }
   Expansion* none = memory_.Allocate<Expansion>(1);
@@ -181,6 +182,8 @@ TermId TermStore::Intern(const Key& key) {
     t.ranged = (head.kind == TermKind::kRepeat && head.ranged) ||
                (rest.kind != TermKind::kChoice && rest.ranged);
     t.content = head.content && rest.content;
+    // Else a character may begin in the head and end in the rest.
+    t.any_spelling = head.any_spelling && head.content && rest.any_spelling;
     t.nullable = head.nullable && rest.nullable;
     t.min_length = t.nullable ? 0 : Saturate(head.min_length + rest.min_length);
     return TermId(id);
@@ -208,12 +211,12 @@ TermId TermStore::Intern(const Key& key) {
     case TermKind::kBytes:
     case TermKind::kJsonText:
       t.min_length = ShortestSpelling(t.text(), t.kind == TermKind::kJsonText);
-      t.content = t.kind == TermKind::kJsonText;
+      t.content = t.any_spelling = t.kind == TermKind::kJsonText;
       break;
     case TermKind::kWords:
       t.min_length = words_->MinLength(t);
       t.nullable = words_->Nullable(t);
-      t.content = words_->json(t) && !words_->escaped(t);
+      t.content = t.any_spelling = words_->json(t) && !words_->escaped(t);
       break;
     case TermKind::kByteClass:
     case TermKind::kTokens:
@@ -223,9 +226,10 @@ TermId TermStore::Intern(const Key& key) {
       break;
     case TermKind::kChoice:
       t.min_length = kMaxLength;
-      t.content = true;
+      t.content = t.any_spelling = true;
       for (size_t i = 0; i < children.size(); ++i) {
         t.content = t.content && child(i).content;
+        t.any_spelling = t.any_spelling && child(i).any_spelling;
         t.ranged |= child(i).ranged;
         t.nullable |= child(i).nullable;
         t.min_length = std::min(t.min_length, child(i).min_length);
@@ -234,6 +238,7 @@ TermId TermStore::Intern(const Key& key) {
     case TermKind::kRepeat:
       t.ranged = WorthJoining(t.a, t.b);
       t.content = child(0).content;
+      t.any_spelling = child(0).any_spelling && child(0).content;
       t.nullable = t.a == 0;
       t.finite &= t.b != kUnbounded;
       t.min_length = TimesSaturated(child(0).min_length, static_cast<uint64_t>(t.a));
@@ -251,10 +256,12 @@ TermId TermStore::Intern(const Key& key) {
       t.boolean = true;
       t.counted = false;
       t.nullable = true;
+      t.any_spelling = true;
       t.finite = false;
       for (size_t i = 0; i < children.size(); ++i) {
         t.finite |= child(i).finite;
         t.content = t.content || child(i).content;
+        t.any_spelling = t.any_spelling && child(i).any_spelling;
         t.nullable &= child(i).nullable;
         t.min_length = std::max(t.min_length, child(i).min_length);  // a lower bound, until checked
       }
@@ -264,6 +271,7 @@ TermId TermStore::Intern(const Key& key) {
       t.counted = false;
       t.finite = false;
       t.nullable = !child(0).nullable;
+      t.any_spelling = child(0).any_spelling;
       t.min_length = t.nullable ? 0 : 1;
       break;
     case TermKind::kMultiple: {
@@ -350,10 +358,13 @@ TermId TermStore::Sequence(TermId head, TermId rest) {
     last = terms_[last.value].children()[1];
   }
   const size_t before = terms_.size();
-  const bool content = terms_[head.value].content && terms_[rest.value].content;
+  const Term &h = terms_[head.value], &r = terms_[rest.value];
+  const bool content = h.content && r.content;
+  const bool any_spelling = h.any_spelling && h.content && r.any_spelling;
   rest = Pair(last, rest);
   for (size_t i = heads.size(); i-- > 0;) rest = Pair(heads[i], rest);
   if (content) MarkContent(rest, before);
+  if (any_spelling) MarkSpelling(rest, before);
   return rest;
 }
 
@@ -403,9 +414,11 @@ TermId TermStore::Choice(std::span<const TermId> alternatives) {
   if (flat.size() > 1) result = Intern({.kind = TermKind::kChoice, .children = flat});
   for (size_t i = heads.size(); i-- > 0;) result = Sequence(heads[i], result);
   // A class of characters is now the alternatives that it was made of.
-  if (std::ranges::all_of(alternatives, [&](TermId id) { return terms_[id.value].content; })) {
-    MarkContent(result, before);
-  }
+  auto all = [&](auto&& holds) {
+    return std::ranges::all_of(alternatives, [&](TermId id) { return holds(terms_[id.value]); });
+  };
+  if (all([](const Term& t) { return t.content; })) MarkContent(result, before);
+  if (all([](const Term& t) { return t.any_spelling; })) MarkSpelling(result, before);
   return result;
 }
 

@@ -93,6 +93,8 @@ struct Expansion {
   // Of `bytes`, the edge that only spells a character of a JSON string in another way (the
   // backslash where `a` may also be \u0061), or no byte. What it leads to is never forced.
   int16_t spelling_byte = -1;
+  // Whether that is all that the backslash does, also where it is in an intersection's texts.
+  bool respelled = false;
 };
 
 // The edge of `byte` among those of a state; null for none.
@@ -117,7 +119,12 @@ struct alignas(kTableAlign) Term {
   bool finite = true;    // its texts have a greatest length (false also where that is not seen)
   // The term, a part of its sequence or an alternative repeats within bounds that are worth joining
   // with others (count_ranges.cc).
-  bool ranged = false;
+  bool ranged : 1 = false;
+  // Where it has a text that begins with a character of a JSON string, it has what comes of writing
+  // that in any other way: it was made of such. Written before others see the term.
+  bool any_spelling : 1 = false;
+  // One character of a JSON string, in any spelling, that needs no escape. Likewise.
+  bool plain_character : 1 = false;
   uint8_t text_size : 7 = 0;  // of text(): TermStore::kMaxLiteral at most
   // All its texts are whole characters as inside a JSON string, and it was made of such (see
   // json_content.cc: where not, they may be nevertheless). Written before others see the term.
@@ -533,6 +540,12 @@ class TermStore {
   // terms, under the same lock.
   void MarkContent(TermId id, size_t before) {
     if (id.value >= before) terms_[id.value].content = true;
+  }
+  // Likewise that it is of any spelling, and a character that needs no escape.
+  void MarkSpelling(TermId id, size_t before, bool plain_character = false) {
+    if (id.value < before) return;
+    terms_[id.value].any_spelling = true;
+    terms_[id.value].plain_character = plain_character;
   }
   // How many characters its texts have; see character_counts.cc.
   const JsonPlaces::Counts& CharacterCounts(TermId id);

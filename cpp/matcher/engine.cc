@@ -54,6 +54,13 @@ size_t Engine::memory_bytes() {
   return terms.memory_bytes() + sets.memory_bytes() + masks.memory_bytes();
 }
 
+void Engine::MakeRoomFor(size_t bytes) {
+  const size_t least = empty_bytes + bytes + bytes / 8;
+  for (size_t known = budget; known < least;) {
+    if (budget.compare_exchange_weak(known, least)) break;
+  }
+}
+
 size_t Engine::term_count() {
   std::lock_guard lock(terms.mutex());
   return terms.size();
@@ -168,7 +175,7 @@ StatusOr<internal::Placed> CompiledGrammar::Impl::PlaceAlone() {
 
 StatusOr<internal::Placed> CompiledGrammar::Impl::PlaceIn(
     const std::shared_ptr<internal::Engine>& engine) {
-  const size_t before = engine->term_count();
+  const size_t before = engine->term_count(), bytes_before = engine->memory_bytes();
   auto build = [&] {
     return internal::BuildTerms(internal::RulesToLoops(*grammar_->grammar(), hub->limits()),
                                 &engine->terms);
@@ -184,7 +191,11 @@ StatusOr<internal::Placed> CompiledGrammar::Impl::PlaceIn(
   }
   const internal::SetId start = engine->sets.Start(*root);
   if (!engine->retired()) last_ = {engine, *root, start};
-  return internal::Placed{engine, *root, start};
+  const size_t bytes = engine->memory_bytes();
+  size_t added = bytes - std::min(bytes, bytes_before);
+  if (added < internal::kLargeGrammar) added = 0;
+  engine->MakeRoomFor(added);
+  return internal::Placed{engine, *root, start, added};
 }
 
 Grammar CompiledGrammar::Impl::grammar() {

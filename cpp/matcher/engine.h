@@ -35,6 +35,9 @@ struct Engine {
 
   size_t memory_bytes();
   size_t term_count();
+  // A grammar that takes so much more than the budget would take it in the next generation, too:
+  // it alone is not too much, with an eighth for its masks.
+  void MakeRoomFor(size_t bytes);
   // Whether what is read from the tables since is not to be relied on: see TermStore::Overrun.
   bool overrun() const { return terms.overrun(); }
   // Whether matchers are to leave it at once, for a newer generation: one atomic read.
@@ -52,6 +55,9 @@ struct Engine {
  private:
   std::atomic<bool> retired_ = false;
 };
+
+// A grammar that takes fewer bytes is built again in a few milliseconds.
+inline constexpr size_t kLargeGrammar = size_t{1} << 20;
 
 // Tables that others overran in the midst of one's work are left so many times for those that all
 // share, then for some of one's own.
@@ -103,6 +109,7 @@ struct Placed {
   std::shared_ptr<Engine> engine;
   TermId root;
   SetId start;
+  size_t added = 0;  // bytes that placing it took, of a large one that was not there
 };
 
 }  // namespace grammask::internal

@@ -104,14 +104,15 @@ struct GrammarMatcher::Impl {
     if (common->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete common;
     common = next;
     engine = next->placed.engine.get();
-    const size_t before = engine->memory_bytes();
+    const size_t placed = next->placed.added, before = engine->memory_bytes();
     set = history.Replay(next->placed.start, [this](SetId from, int32_t token, std::string_view t) {
       return Again(from, token, t);
     });
     // Room for what is in use and as much again, so that matchers that alone are over the budget
-    // do not move at every look.
+    // do not move at every look, nor those of a grammar that is.
     const size_t after = engine->memory_bytes();
-    if (after > before) engine->budget += 2 * (after - before);
+    const size_t added = placed + after - std::min(before, after);
+    if (added > 0) engine->budget += 2 * added;
   }
 
   // Calls f(), whose results are then those of whole tables. False where the text asks too much.

@@ -338,5 +338,35 @@ TEST_F(JsonContent, AnyFirstCharacter) {
   EXPECT_EQ(s_.WithAnyFirst(no_x), std::nullopt);
 }
 
+// A search leaves out the longer ways to write a character, but not where there is no shorter one,
+// nor where some part tells them apart.
+TEST_F(JsonContent, SearchesLeaveOutOtherSpellings) {
+  const TermId letter = Chars({{'a', 'z'}}), letters = s_.Repeat(letter, 0, kUnbounded);
+  auto length = [&](TermId t) {
+    return t == TermStore::Nothing() ? -1 : static_cast<int64_t>(s_.term(t).min_length);
+  };
+  const TermId dates = Sequence({s_.Repeat(Chars({{'0', '9'}}), 4, 4), Text("-"),
+                                 s_.Repeat(Chars({{'0', '9'}}), 1, kUnbounded)});
+  EXPECT_EQ(length(And({dates, Sequence({Any(0), Text(".json")})})), -1);
+  EXPECT_EQ(length(And({dates, Sequence({Any(0), Text("7")})})), 6);
+  // Only escaped.
+  EXPECT_EQ(length(And({Any(1), Chars({{1, 1}})})), 6);
+  EXPECT_EQ(length(And({Sequence({letters, Chars({{'a', 'z'}, {'\n', '\n'}})}),
+                        Sequence({Any(0), Chars({{0, 0x1F}})})})),
+            2);
+  // By its last bytes.
+  EXPECT_EQ(length(And({letter, Sequence({TermStore::All(), Bytes("61")})})), 6);
+  EXPECT_EQ(length(And({letter, Sequence({TermStore::All(), Text("61")})})), 6);
+  EXPECT_EQ(length(And({Sequence({letter, letter}),
+                        Sequence({TermStore::All(), Bytes("61"), TermStore::All()})})),
+            7);
+  // All but how it is mostly written.
+  EXPECT_EQ(length(And({Chars({{'a', 'a'}}), s_.Not(Bytes("a"))})), 6);
+  EXPECT_EQ(length(And({Chars({{'a', 'a'}}), s_.Not(Text("a"))})), -1);
+  EXPECT_EQ(length(And({Text("/"), s_.Not(Bytes("/"))})), 2);
+  // In a state of its own for each number of hexadecimal digits.
+  EXPECT_EQ(length(And({Chars({{'a', 'a'}}), s_.Repeat(Class('!', '~'), 2, 9)})), 6);
+}
+
 }  // namespace
 }  // namespace grammask::internal

@@ -381,5 +381,32 @@ TEST(Budget, AnOutputLargerThanTheBudget) {
   EXPECT_TRUE(m.IsCompleted());
 }
 
+// Nor is a grammar that does by itself built anew at every look: its outputs stay where they begin,
+// also those that come after another grammar.
+TEST(Budget, AGrammarLargerThanTheBudget) {
+  GrammarCompiler compiler = MakeCompiler(Tokenizer(), Tiny());
+  const CompiledGrammar large = Compile(&compiler, MakeGrammar([](GrammarBuilder& b, NodeId) {
+    std::vector<NodeId> texts;
+    for (int i = 0; i < 20'000; ++i) {
+      texts.push_back(b.Sequence({b.Bytes("w" + std::to_string(i)), b.Star(b.Bytes("a"))}));
+    }
+    return b.Star(b.Choice(texts));
+  }));
+  EngineHub& hub = *HubOf(large);
+  ASSERT_GT(hub.Current()->memory_bytes(), kTiny + 2 * internal::kLargeGrammar);
+  const CompiledGrammar small = Compile(&compiler, Palindromes("x"));
+  for (int output = 0; output < 4; ++output) {
+    GrammarMatcher other = MakeMatcher(small);
+    ASSERT_TRUE(other.AcceptToken(0));
+    GrammarMatcher m = MakeMatcher(large);
+    const uint64_t before = hub.generation();
+    for (int i = 0; i < 1'000; ++i) {
+      ASSERT_FALSE(Allowed(&m).empty());
+      ASSERT_TRUE(m.AcceptToken(i % 4 == 0 ? 15 + i % 200 : 0));
+    }
+    EXPECT_LE(hub.generation(), before + 1) << output;
+  }
+}
+
 }  // namespace
 }  // namespace grammask

@@ -197,6 +197,34 @@ TEST(Overrun, QuestionsThatWerePutOffAreAnswered) {
   });
 }
 
+// Nor does anything stay that was made while one was put off: a state that looks ahead again at
+// each character is that which looks ahead once. Some of the former took two dots for a way to go
+// on.
+TEST(Overrun, NothingThatIsMadeWhileAQuestionIsPutOffStays) {
+  const TokenizerInfo tokenizer = MakeTokenizer({"a", ".", "..", "a.", "...", "\\u002", "e"});
+  OnSmallStack([&] {
+    GrammarCompiler compiler = MakeCompiler(tokenizer);
+    auto compile = [&](const std::string& pattern) {
+      auto compiled =
+          compiler.CompileJsonSchema(R"({"type": "string", "pattern": ")" + pattern + "\"}");
+      EXPECT_TRUE(compiled.ok()) << compiled.status().message();
+      return MakeMatcher(*compiled);
+    };
+    GrammarMatcher often = compile("^(?:(?!.*\\\\.\\\\.)[a-zA-Z0-9._-]){3,63}$");
+    GrammarMatcher once = compile("^(?!.*\\\\.\\\\.)[a-zA-Z0-9._-]{3,63}$");
+    const std::string text = "\"Himstplib.x.Him.s-tplib.e\\u002ex";
+    for (size_t i = 0; i < text.size(); ++i) {
+      ASSERT_EQ(Allowed(&often), Allowed(&once)) << text.substr(0, i);
+      for (const char* next : {"..", ".a", "a..", "\\u002e."}) {
+        GrammarMatcher x = often.Fork(), y = once.Fork();
+        EXPECT_EQ(x.AcceptString(next), y.AcceptString(next)) << text.substr(0, i) << next;
+      }
+      ASSERT_TRUE(often.AcceptString(text.substr(i, 1))) << i;
+      ASSERT_TRUE(once.AcceptString(text.substr(i, 1))) << i;
+    }
+  });
+}
+
 // What the bounds of a state's parts hide is looked for within a number of terms: by the ways to
 // parts that are shared it took most of a minute to find that this mask takes too long.
 TEST(Overrun, PartsThatAreSharedAreNotCountedByTheWaysToThem) {

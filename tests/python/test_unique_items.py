@@ -53,6 +53,14 @@ ITEMS = {
         "items": {"enum": ["a", "b"]},
         "uniqueItems": True,
     },
+    "three lists of one value": {
+        "type": "array",
+        "items": {"const": "a"},
+        "minItems": 2,
+        "maxItems": 4,
+    },
+    "lists of one value": {"type": "array", "items": {"const": "a"}},
+    "lists of a billion": {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 10**9},
     "objects of arrays": closed(a={"type": "array", "items": {"enum": [1, 2]}}),
 }
 SCHEMAS = {
@@ -178,6 +186,7 @@ def test_equality(valid, text):
         ("four objects", 6),
         ("objects told apart by a pattern", 6),
         ("objects of a range", 12),
+        ("three lists of one value", 3),
     ],
 )
 def test_elements_run_out(compiler, items, count):
@@ -186,3 +195,10 @@ def test_elements_run_out(compiler, items, count):
     schema["minItems"] = count + 1
     with pytest.raises(grammask.SchemaError):
         compiler.compile_json_schema(schema)
+
+
+# How many lists there are is told at once: by adding up lengths it took seconds.
+@pytest.mark.parametrize("items", ["lists of one value", "lists of a billion"])
+def test_there_are_lists_without_end(compiler, items):
+    schema = {"type": "array", "uniqueItems": True, "items": ITEMS[items], "minItems": 10**6}
+    compiler.compile_json_schema(schema)

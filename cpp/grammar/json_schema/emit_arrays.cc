@@ -247,6 +247,14 @@ StatusOr<std::optional<int64_t>> ArrayEmitter::CountOf(const ArraySet& a, int de
     }
     if (!count) return unknown;
     if (a.unique && *count < kMany) *count -= n;
+    if (n >= length && *count > 0) {
+      // As many of each greater length, or ever more.
+      if (product == kMany && a.min <= max) return std::optional(kMany);
+      if (*count == 1 && !a.unique) {
+        const int64_t lengths = std::min(kMany, max - std::max(n, a.min - 1));
+        return std::optional(std::min(kMany, sum + product * std::max<int64_t>(lengths, 0)));
+      }
+    }
     product = std::min(kMany, product * *count);
     if (product == 0) break;
   }
