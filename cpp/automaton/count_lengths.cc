@@ -170,7 +170,7 @@ std::optional<TermId> TermStore::CheckedByCount(TermId id, bool make) {
     if (!make || count_length_bytes_ > kMostBytes || uncounted_.contains(key)) return std::nullopt;
     size_t pairs = 0;
     auto made = CountLengths::Create(this, x, rest, &pairs);
-    if (put_off_ != 0) return std::nullopt;
+    if (put_off_) return std::nullopt;
     search_left_ -= std::min(search_left_, pairs);
     if (made == nullptr) {
       uncounted_.insert(key);

@@ -41,14 +41,16 @@ std::optional<TermStore::CountApart> TermStore::FindCountApart(TermId id) {
     return t.kind == TermKind::kRepeat && t.b != kUnbounded && t.b >= kLeastBound && t.a != t.b;
   };
   struct Sequenced {
+    TermId whole;
     absl::InlinedVector<TermId, 8> parts;
     size_t loop = SIZE_MAX;
   };
   absl::InlinedVector<Sequenced, kMostApartAlternatives> split;
   bool looped = false;
-  for (TermId rest : alternatives) {
+  for (TermId alternative : alternatives) {
     Sequenced& s = split.emplace_back();
-    while (rest != Empty()) {
+    s.whole = alternative;
+    for (TermId rest = alternative; rest != Empty();) {
       const Term& t = terms_[rest.value];
       const bool sequence = t.kind == TermKind::kSequence;
       const TermId part = sequence ? t.few[0] : rest;
@@ -79,7 +81,7 @@ std::optional<TermStore::CountApart> TermStore::FindCountApart(TermId id) {
     }
     if (s.loop == SIZE_MAX) {
       longest = std::max(longest, characters + more);
-      endless.push_back(Sequence(s.parts));
+      endless.push_back(s.whole);
       continue;
     }
     const Term& loop = terms_[s.parts[s.loop].value];

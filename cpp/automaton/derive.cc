@@ -247,8 +247,7 @@ class Deriver {
     spelling_.spelled |= e.spelling_byte >= 0;
     any_spelling_.spelled |= e.respelled;
     if (e.spelling_byte >= 0) return;
-    bool escapes = false;
-    for (const ByteEdge& edge : e.bytes) escapes |= edge.lo <= '\\' && '\\' <= edge.hi;
+    const bool escapes = FindEdge(e.bytes, '\\') != nullptr;
     spelling_.escapes |= escapes;
     any_spelling_.escapes |= escapes && !e.respelled;
   }
@@ -421,9 +420,7 @@ class Deriver {
   // to the next. Most runs lead where another one does: each list of targets is met once.
   void Intersection() {
     if (TakeRaw()) return;
-    // One part that only spells is enough: what others read however it is written they read so.
-    any_spelling_.escapes = !t_.any_spelling;
-    for (TermId c : t_.children()) any_spelling_.spelled |= Part(c).respelled;
+    any_spelling_.spelled = s_.OnlyRespelled(t_);
     const size_t parts = t_.children().size();
     struct Cursor {
       const ByteEdge* edge;
@@ -474,7 +471,7 @@ class Deriver {
       if (to != s_.Nothing()) bytes_.push_back({e.lo, e.hi, to});
     }
     if (bytes_.size() == raw->bytes.size()) same_ = raw;
-    any_spelling_ = {raw->respelled, !raw->respelled};
+    any_spelling_.spelled = raw->respelled;
     return true;
   }
 
@@ -594,11 +591,17 @@ const Expansion& TermStore::ExpandLocked(TermId id) {
     todo.pop_back();
     // Once a question is put off no other is answered until all are given up: nothing that is made
     // until then may stay.
-    const Expansion* const made = put_off_ == 0 ? Derive(top, false) : nullptr;
-    if (put_off_ != 0) return kNotYet;
+    const Expansion* const made = put_off_ ? nullptr : Derive(top, false);
+    if (put_off_) return kNotYet;
     t.expansion.store(made, std::memory_order_release);
   }
   return *terms_[id.value].expansion.load(std::memory_order_relaxed);
+}
+
+bool TermStore::OnlyRespelled(const Term& boolean) {
+  return boolean.any_spelling && std::ranges::any_of(boolean.children(), [&](TermId part) {
+           return ExpandLocked(part).respelled;
+         });
 }
 
 // The edges of an intersection or complement with targets as they come, whether or not these match
@@ -607,7 +610,7 @@ const Expansion* TermStore::RawExpansion(TermId id) {
   if (const auto* known = raw_.Find(id.value)) return *known;
   const Term& t = terms_[id.value];
   for (TermId c : t.children()) ExpandLocked(c);
-  if (put_off_ != 0) return &kNotYet;
+  if (put_off_) return &kNotYet;
   const Expansion* e = Derive(id, true);
   raw_.TryEmplace(id.value, e);
   return e;

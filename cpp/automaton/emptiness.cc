@@ -91,7 +91,7 @@ class EmptinessSearch {
     floor_ = s_.terms_[start.value].min_length;
     seen_.emplace(start.value, Visit{0, start});
     open_.push({floor_, Wanting(start), 0, start, kMade});
-    while (!open_.empty() && s_.put_off_ == 0) {
+    while (!open_.empty() && !s_.put_off_) {
       const Entry top = open_.top();
       open_.pop();
       if (top.byte == kBeyondAscii) {
@@ -147,7 +147,7 @@ class EmptinessSearch {
       if (s_.building_) s_.ChargeSteps();
       Extend(top);
     }
-    if (s_.put_off_ != 0) {  // what was to be searched is not known
+    if (s_.put_off_) {  // what was to be searched is not known
       gave_up_ = true;
       return s_.terms_[start.value].min_length;
     }
@@ -236,7 +236,7 @@ class EmptinessSearch {
   void Extend(const Entry& entry) {
     const Term& t = s_.terms_[entry.id.value];
     // First, as it may expand parts, of which some come to be in the table.
-    const int respelled = t.kind == TermKind::kAnd ? Respelled(t.children()) : -1;
+    const bool respelled = t.kind == TermKind::kAnd && s_.OnlyRespelled(t);
     const Expansion* const* raw = s_.raw_.Find(entry.id.value);
     if (t.kind == TermKind::kAnd && raw == nullptr) {
       ExtendLazily(entry, t.children(), 0, 128, respelled);
@@ -247,27 +247,16 @@ class EmptinessSearch {
     }
     const Expansion* const edges = raw != nullptr ? *raw : s_.RawExpansion(entry.id);
     for (const ByteEdge& edge : edges->bytes) {
-      if (edge.lo == respelled && edge.hi == respelled) continue;
+      if (respelled && edge.lo == '\\' && edge.hi == '\\') continue;
       Meet(edge.to, entry.id, entry.cost + 1);
     }
   }
 
-  // The byte with which an intersection's texts begin only where they write a character in another
-  // way than others of its texts, which are shorter and go on alike; or -1.
-  int Respelled(std::span<const TermId> parts) {
-    bool respelled = false;
-    for (TermId part : parts) {
-      if (!s_.terms_[part.value].any_spelling) return -1;
-      respelled |= s_.ExpandLocked(part).respelled;
-    }
-    return respelled ? '\\' : -1;
-  }
-
   // The targets of an intersection for bytes from `at` on, by one byte each: they are made when
   // their turn comes. Most never have one, as where a character of several bytes begins.
-  // `respelled` is left out.
+  // The backslash is left out where it is only `respelled`.
   void ExtendLazily(const Entry& entry, std::span<const TermId> parts, int at, int stop,
-                    int respelled = -1) {
+                    bool respelled = false) {
     struct Cursor {
       const ByteEdge* edge;
       const ByteEdge* end;
@@ -308,7 +297,7 @@ class EmptinessSearch {
         at = begin;
         continue;
       }
-      if (at == respelled && end == at + 1) {
+      if (respelled && at == '\\' && end == at + 1) {
         at = end;
         continue;
       }
@@ -404,7 +393,7 @@ uint8_t TermStore::AskLoose(TermId loose) {
   if (const uint8_t* known = known_.Find(loose.value)) return *known;
   if (CheckedByLength(loose).has_value()) return known_[loose.value];
   const auto matches = EmptinessSearch(*this).Within(loose, kLooseStates);
-  if (put_off_ != 0) return kTooFar;
+  if (put_off_) return kTooFar;
   if (!matches.has_value()) known_.TryEmplace(loose.value, kTooFar);
   return known_[loose.value];
 }
@@ -418,7 +407,7 @@ bool TermStore::IsSeenEmpty(std::span<const TermId> parts) {
   asked_.push_back(Nothing());
   const bool empty = AskLoose(RawAnd(parts)) == kEmptyLanguage;
   asked_.pop_back();
-  if (asked_.empty()) put_off_ = 0;
+  if (asked_.empty()) put_off_ = false;
   return empty;
 }
 
@@ -623,7 +612,8 @@ TermId TermStore::Checked(TermId id, uint64_t least) {
 
 TermId TermStore::Ask(TermId id) {
   if (asked_.size() >= kMostAsked) {
-    if (put_off_++ == 0) {
+    if (!put_off_) {
+      put_off_ = true;
       waiting_.assign(asked_.begin(), asked_.end());
       waiting_.push_back(id);
     }
@@ -636,12 +626,12 @@ TermId TermStore::Ask(TermId id) {
   while (true) {
     const auto known = Known(todo.back());
     const TermId answer = known.has_value() ? *known : AskOnce(todo.back());
-    if (put_off_ == 0) {
+    if (!put_off_) {
       todo.pop_back();
       if (todo.empty()) return answer;
       continue;
     }
-    put_off_ = 0;
+    put_off_ = false;
     for (size_t i = 1; i < waiting_.size(); ++i) {
       if (waiting_[i] != Nothing()) todo.push_back(waiting_[i]);
     }

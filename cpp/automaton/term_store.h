@@ -600,6 +600,10 @@ class TermStore {
   TermId Tail(TermId text);
   const Expansion* Derive(TermId id, bool raw);
   const Expansion* RawExpansion(TermId id);
+  // Whether with the backslash a kAnd's texts begin only where they write a character in another
+  // way than others of its texts, which are shorter and go on alike. One part of which that is so
+  // is enough: what the others read however it is written, they read so. Expands parts.
+  bool OnlyRespelled(const Term& boolean);
   // The digits of a number in some ranges (ascending, disjoint). Digits are of so many bits;
   // `first` and `rest`: the bytes for those with a bit set, of the first digit and of the others.
   using NumberRange = std::pair<uint32_t, uint32_t>;
@@ -714,11 +718,11 @@ class TermStore {
   uint64_t charged_steps_ = 0;           // those of them that are taken from search_left_
   std::thread::id overrun_thread_;       // written before overrun_
   // Questions of emptiness under way, each within the one before it; those that can go unanswered
-  // as Nothing(). Of those that are put off the first one, behind all that it is within, and how
-  // often any was since the outermost question began. See Ask().
+  // as Nothing(). Of those that are put off the first one, behind all that it is within, and
+  // whether any was since the outermost question was last asked. See Ask().
   absl::InlinedVector<TermId, kMostAsked> asked_;
   std::vector<TermId> waiting_;
-  size_t put_off_ = 0;
+  bool put_off_ = false;
   std::atomic<uint64_t> text_searches_ = 0;
 };
 

@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <new>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace grammask::internal {
@@ -78,10 +77,6 @@ struct RawTableAllocator : TableAllocator<T> {
   template <class U>
   void construct(U* element) {
     ::new (static_cast<void*>(element)) U;
-  }
-  template <class U, class... Args>
-  void construct(U* element, Args&&... args) {
-    ::new (static_cast<void*>(element)) U{std::forward<Args>(args)...};
   }
 };
 

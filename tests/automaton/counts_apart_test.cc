@@ -5,18 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "automaton/character_terms.h"
 #include "automaton/term_store.h"
 
 namespace grammask::internal {
 namespace {
 
-class CountsApart : public testing::Test {
+class CountsApart : public CharacterTerms {
  protected:
-  TermId Chars(const CodePointSet& set) { return s_.Character(set, true); }
-  TermId Text(std::string_view text) { return s_.Literal(text, true); }
-  TermId Times(TermId of, int64_t least, int64_t most) { return s_.Repeat(of, least, most); }
-  TermId Of(std::vector<TermId> parts) { return s_.Sequence(parts); }
-  TermId Either(std::vector<TermId> parts) { return s_.Choice(parts); }
   TermId And(std::vector<TermId> parts) { return s_.And(parts); }
   TermId Apart(std::vector<TermId> parts) { return s_.AndApart(parts); }
   TermId Any(int64_t least, int64_t most) { return Times(any_, least, most); }
@@ -26,9 +22,6 @@ class CountsApart : public testing::Test {
     EXPECT_EQ(And({y, s_.Not(x)}), TermStore::Nothing()) << s_.ToString(x) << s_.ToString(y);
   }
 
-  TermStore s_{{}, 16};
-  const TermId any_ = Chars(CodePointSet::All());
-  const TermId letter_ = Chars({{'a', 'z'}}), digit_ = Chars({{'0', '9'}});
   const TermId word_ = Chars({{'a', 'z'}, {'-', '-'}});
   // No two hyphens side by side.
   const TermId single_ = s_.Not(Of({Any(0, kUnbounded), Text("--"), Any(0, kUnbounded)}));

@@ -4,18 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "automaton/character_terms.h"
 #include "automaton/term_store.h"
 
 namespace grammask::internal {
 namespace {
 
-class Rounds : public testing::Test {
+class Rounds : public CharacterTerms {
  protected:
-  TermId Chars(const CodePointSet& set) { return s_.Character(set, true); }
-  TermId Text(std::string_view text) { return s_.Literal(text, true); }
-  TermId Times(TermId of, int64_t least, int64_t most) { return s_.Repeat(of, least, most); }
-  TermId Of(std::vector<TermId> parts) { return s_.Sequence(parts); }
-  TermId Either(std::vector<TermId> parts) { return s_.Choice(parts); }
   TermId Before(TermId content) { return s_.Sequence(content, quote_); }
 
   void ExpectCount(TermId state, TermId x, TermId loose, int64_t least, int64_t most) {
@@ -33,10 +29,7 @@ class Rounds : public testing::Test {
     EXPECT_TRUE(!found.has_value() || found->rest != quote_) << s_.ToString(state);
   }
 
-  TermStore s_{{}, 16};
   const TermId quote_ = s_.Literal("\",", false);
-  const TermId any_ = Chars(CodePointSet::All());
-  const TermId letter_ = Chars({{'a', 'z'}}), digit_ = Chars({{'0', '9'}});
 };
 
 TEST_F(Rounds, AnEndOfSoManyCharacters) {
