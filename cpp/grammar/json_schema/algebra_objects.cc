@@ -129,24 +129,51 @@ Status Algebra::ExpandSome(const ObjectSet& owner, ScratchVector<ObjectSet>* cas
   KeyIndex index(owner);
   for (const ObjectSet::Some& some : owner.some) {
     ScratchVector<ObjectSet> next;
-    for (const ObjectSet& c : *cases) {
-      for (size_t i = 0; i < c.named.size(); ++i) {
-        if (index.Find(c.named[i].key) != nullptr) continue;
-        ExprId value = pool_.And(c.named[i].value, some.value);
-        if (value == kNone) continue;
-        GM_ASSIGN_OR_RETURN(bool satisfies, KeySatisfies(some, c.named[i].key));
-        if (!satisfies) continue;
+    for (ObjectSet& c : *cases) {
+      GM_RETURN_IF_ERROR(Step(c.named.size() + 1));
+      // The keys that satisfy it, and their values then.
+      absl::InlinedVector<std::pair<size_t, ExprId>, 16> satisfying;
+      // Whether it is true of c as it is, and whether of each member that may come or not.
+      bool met = false, of_all = !c.HasExtras();
+      int64_t others = 0;  // members that do not satisfy it
+      for (size_t i = 0; i < c.named.size() && !met; ++i) {
+        const ObjectSet::Named& n = c.named[i];
+        if (n.value == kNone) continue;
+        ExprId value = kNone;
+        if (index.Find(n.key) == nullptr) {
+          value = pool_.And(n.value, some.value);
+          if (value != kNone) {
+            GM_ASSIGN_OR_RETURN(bool satisfies, KeySatisfies(some, n.key));
+            if (!satisfies) value = kNone;
+          }
+        }
+        if (value != kNone) satisfying.emplace_back(i, value);
+        if (value == n.value) {
+          met = n.required;
+        } else if (value == kNone && n.required) {
+          ++others;
+        } else {
+          of_all = false;
+        }
+      }
+      if (met) {
+        next.push_back(std::move(c));
+        continue;
+      }
+      // One member besides those that do not satisfy it: one case instead of one a key.
+      if (of_all) {
+        c.min = std::max(c.min, others + 1);
+        next.push_back(std::move(c));
+        continue;
+      }
+      for (const auto& [i, value] : satisfying) {
         ObjectSet with = c;
         with.named[i].value = value;
         with.named[i].required = true;
         next.push_back(std::move(with));
       }
-      ObjectSet extra = c;
-      if (std::find(extra.some.begin(), extra.some.end(), some) == extra.some.end()) {
-        extra.some.push_back(some);
-      }
-      next.push_back(std::move(extra));
-      GM_RETURN_IF_ERROR(Step(c.named.size() + 1));
+      if (std::find(c.some.begin(), c.some.end(), some) == c.some.end()) c.some.push_back(some);
+      next.push_back(std::move(c));
     }
     *cases = std::move(next);
   }
