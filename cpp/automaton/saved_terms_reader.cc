@@ -259,7 +259,7 @@ MemberSpec::Member TermReader::Use(uint64_t use, uint64_t meets, uint32_t condit
   m.use = static_cast<MemberUse>(use);
   m.meets = static_cast<uint32_t>(meets);
   const bool fits = use <= 3 && (meets & ~uint64_t{conditions}) == 0 &&
-                    (meets == 0 || m.use == MemberUse::kRepeated);
+                    (meets == 0 || m.use == MemberUse::kRepeated || m.use == MemberUse::kDistinct);
   if (!fits) in_.Fail();
   return m;
 }

@@ -81,7 +81,7 @@ struct Members {
   struct Member {
     NodeId node;  // must not match the empty text
     MemberUse use = MemberUse::kOptional;
-    uint32_t meets = 0;  // which conditions this member meets, a bit each; only of repeated ones
+    uint32_t meets = 0;  // which conditions this member meets, a bit each; of repeated and distinct
   };
   NodeId separator, end;
   ScratchVector<Member> members;

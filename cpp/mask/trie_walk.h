@@ -22,7 +22,7 @@ inline constexpr uint32_t kWorthRoaming = 32;  // likewise its region
 
 template <class Walker>
 void LookForLoop(Walker& walker, typename Walker::Place* at, bool loops) {
-  at->loop = walker.Loop(at->id, loops);
+  at->loop = at->text ? WalkLoop() : walker.Loop(at->id, loops);  // a text leads on
   at->loop.size = at->loop.most == 0 ? 0 : at->loop.alphabet.AsciiSize();
   at->looked = true;
   at->loops = loops;
@@ -57,7 +57,7 @@ bool TakesAll(Walker& walker, const TrieNode* nodes, const TrieAlphabets& alphab
   if (takes(&at->loop, at)) return true;
   if (!at->roamed) {
     if (node.end - i < worth || ++walker.in_vain() < kLongWalk) return false;
-    at->region = walker.Region(at->id);
+    at->region = at->text ? WalkLoop() : walker.Region(at->id);
     at->region.size = at->region.alphabet.AsciiSize();
     at->roamed = true;
   }

@@ -321,10 +321,8 @@ class StateWalker : public WalkerOf<StateLane> {
     return at;
   }
   static bool NeedsLook(const Place& at, bool, uint8_t) { return !at.looked; }
-  WalkLoop Loop(TermId id, bool) { return Of(id).text ? WalkLoop() : LoopOf(terms_, id); }
-  WalkLoop Region(TermId id) {
-    return Of(id).text ? WalkLoop() : RegionOf(terms_, &scratch_.regions, id);
-  }
+  WalkLoop Loop(TermId id, bool) { return LoopOf(terms_, id); }
+  WalkLoop Region(TermId id) { return RegionOf(terms_, &scratch_.regions, id); }
   void LookAtLeads(WalkLoop* region, uint64_t leads) {
     scratch_.regions.LookAtLeads(terms_, leads, region);
   }

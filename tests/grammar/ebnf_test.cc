@@ -233,7 +233,7 @@ const Refusal kRefusals[] = {
     {R"(root ::= Members("1.. required required", ",", "", "a"))", kInvalid,
      "Members takes a literal"},
     {R"(root ::= Members("1.. required:0", ",", "", "a"))", kInvalid, "Members takes a literal"},
-    {R"(root ::= Members("1.. distinct:0", ",", "", "a"))", kInvalid, "Members takes a literal"},
+    {R"(root ::= Members("1.. optional:0", ",", "", "a"))", kInvalid, "Members takes a literal"},
     {R"(root ::= Members("1.. repeated:", ",", "", "a"))", kInvalid, "Members takes a literal"},
     {R"(root ::= Members("1.. repeated:8", ",", "", "a"))", kInvalid, "Members takes a literal"},
     {R"(root ::= Members("1.. required", ",", "", ))", kInvalid, "an argument is missing"},

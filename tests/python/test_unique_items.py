@@ -72,6 +72,45 @@ SCHEMAS["beside an array that need not be"] = {
         {"type": "array", "maxItems": 2, "items": {"type": "object"}},
     ]
 }
+# Elements that must be there besides: what is added to a schema of ITEMS, and what then holds of elements.
+ASKED = {
+    "an integer among anything": (
+        "anything",
+        {"contains": {"type": "integer"}},
+        lambda v: any(type(x) in (int, float) and x == int(x) for x in v),
+    ),
+    "one of few values": (
+        "few values",
+        {"contains": {"const": "aa"}, "maxItems": 2},
+        lambda v: "aa" in v and len(v) <= 2,
+    ),
+    "two of few values": (
+        "few values",
+        {"contains": {"pattern": "^a"}, "minContains": 3},
+        lambda v: len(v) == 3,
+    ),
+    "both strings of a pattern": (
+        "a pattern of two strings",
+        {"contains": {"const": "b"}, "minItems": 2},
+        lambda v: sorted(v) == ["a", "b"],
+    ),
+    "two kinds": (
+        "scalars",
+        {"allOf": [{"contains": {"type": "null"}}, {"contains": {"type": ["boolean", "null"]}}], "maxItems": 3},
+        lambda v: None in v and len(v) <= 3,
+    ),
+    "two objects of many": (
+        "closed objects",
+        {"contains": {"properties": {"k": {"const": "b"}}}, "minContains": 2, "maxItems": 3},
+        lambda v: sum(x.get("k") == "b" for x in v) >= 2 and len(v) <= 3,
+    ),
+    "all six objects": (
+        "four objects",
+        {"contains": {"required": ["v"]}, "minItems": 6},
+        lambda v: len(v) == 6,
+    ),
+}
+SCHEMAS |= {name: SCHEMAS[items] | more for name, (items, more, _) in ASKED.items()}
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +193,7 @@ def test_walks(compiler, name, any_order):
         if not repeats_a_key(text) and name != "beside an array that need not be":
             elements = [canonical(v) for v in json.loads(text)]
             assert len(set(elements)) == len(elements), text
+            assert name not in ASKED or ASKED[name][2](json.loads(text)), text
     assert documents > 0
 
 
@@ -193,6 +233,14 @@ def test_elements_run_out(compiler, items, count):
     schema = {"type": "array", "uniqueItems": True, "items": ITEMS[items], "minItems": count}
     compiler.compile_json_schema(schema)
     schema["minItems"] = count + 1
+    with pytest.raises(grammask.SchemaError):
+        compiler.compile_json_schema(schema)
+
+
+def test_asked_elements_run_out(compiler):
+    schema = SCHEMAS["four objects"] | {"contains": {"required": ["v"]}, "minContains": 4}
+    compiler.compile_json_schema(schema)
+    schema["minContains"] = 5
     with pytest.raises(grammask.SchemaError):
         compiler.compile_json_schema(schema)
 

@@ -4,8 +4,9 @@
 // An element outside a set of arrays is told by what it violates: it is too short, too long, or
 // some element is outside its schema; each is a case. The complement of [integer; string...] has
 // "element 0 is no integer" and "some element from 1 on is no string". A count of elements
-// (contains) is violated by too few or too many; counts of two arrays stand side by side. Cost:
-// linear in the prefix for each case.
+// (contains) is violated by too few or too many; counts of two arrays stand side by side. That two
+// elements are equal (outside of uniqueItems) has no form to be written in, but mostly another case
+// holds all such arrays (Normaliser::LeaveOutRepeats). Cost: linear in the prefix for each case.
 //
 // Tests: tests/grammar/json_schema_test.cc.
 #include <algorithm>
@@ -45,6 +46,10 @@ bool Algebra::SimplifyCount(ArraySet::Count* count, ArraySet* set) {
 }
 
 bool Algebra::Simplify(ArraySet* set) {
+  if (set->repeats) {
+    if (set->unique) return false;
+    set->min = std::max<int64_t>(set->min, 2);
+  }
   for (ArraySet::Count& c : set->some) {
     if (!SimplifyCount(&c, set)) return false;
   }
@@ -75,6 +80,7 @@ Status Algebra::Meet(const ArraySet& a, const ArraySet& b, ScratchVector<ArraySe
   both.min = std::max(a.min, b.min);
   both.max = std::min(a.max, b.max);
   both.unique = a.unique ? a.unique : b.unique;
+  both.repeats = a.repeats ? a.repeats : b.repeats;
   both.closed = a.closed || b.closed;
   both.some = a.some;
   for (const ArraySet::Count& c : b.some) {
@@ -93,11 +99,6 @@ Status Algebra::Meet(const ArraySet& a, const ArraySet& b, ScratchVector<ArraySe
 }
 
 Status Algebra::Outside(const ArraySet& set, ScratchVector<ArraySet>* out) {
-  if (set.unique) {
-    return Unsupported(
-        "an array with equal elements, which is what the complement of uniqueItems "
-        "asks for, is not supported");
-  }
   auto add = [&](ArraySet c) {
     if (Simplify(&c)) out->push_back(std::move(c));
   };
@@ -117,6 +118,8 @@ Status Algebra::Outside(const ArraySet& set, ScratchVector<ArraySet>* out) {
   if (set.rest != kAnything && set.max > known) {
     add({.min = known + 1, .some = {{.expr = pool_.Not(set.rest), .from = known}}});
   }
+  if (set.unique) add({.repeats = set.unique});
+  if (set.repeats) add({.unique = set.repeats});
   for (const ArraySet::Count& c : set.some) {
     if (c.min > 0) add({.some = {{c.expr, c.from, 0, c.min - 1}}});
     if (c.max != kUnbounded) add({.some = {{c.expr, c.from, c.max + 1}}});

@@ -227,7 +227,7 @@ StatusOr<std::optional<int64_t>> ArrayEmitter::CountAnew(ExprId expr, int depth)
 StatusOr<std::optional<int64_t>> ArrayEmitter::CountOf(const ArraySet& a, int depth) {
   std::optional<int64_t> unknown;
   const auto length = static_cast<int64_t>(a.prefix.size());
-  if (!a.some.empty() || (a.unique && length > 0)) return unknown;
+  if (!a.some.empty() || a.repeats || (a.unique && length > 0)) return unknown;
   int64_t max = a.closed ? std::min(a.max, length) : a.max;
   GM_ASSIGN_OR_RETURN(std::optional<int64_t> rest, CountOf(a.rest, depth - 1));
   if (max > length && rest == 0) max = length;
@@ -315,39 +315,99 @@ StatusOr<bool> ArrayEmitter::ManyMatch(const ObjectSet& o) {
   return false;
 }
 
-// Elements that must all be different, and for which the position does not matter: each of a few
-// values at most once, or scalars of any kind with what has been written kept in mind.
-StatusOr<NodeId> ArrayEmitter::Unique() {
-  if (!set_.some.empty()) return UniqueUnsupported("elements with contains beside them");
-  if (!set_.prefix.empty()) return UniqueAfterPrefix();
-  GM_ASSIGN_OR_RETURN(const ValueSet* set, e_.normaliser_.Evaluate(set_.rest));
-  e_.normaliser_.MarkEmitted(set_.rest);
-  const bool compound = !set->arrays.empty() || !set->objects.empty();
-  if (compound) {
-    // While there are more values than were written, there is another one to write.
-    GM_ASSIGN_OR_RETURN(std::optional<int64_t> count, CountOf(set_.rest, kCountDepth));
-    if (!count) {
-      return UniqueUnsupported("arrays and objects of which it is not plain how many there are");
+// What elements are for the conditions of set_.some, each of which asks for some element: all that
+// they may be, which meet none, and for each combination of conditions those that meet it. Where
+// one asks for several elements, each of these is a condition, and an element meets one of them.
+// Nullopt where one cannot be met.
+StatusOr<std::optional<ScratchVector<ArrayEmitter::Kind>>> ArrayEmitter::Kinds() {
+  ExprPool& pool = e_.normaliser_.pool();
+  const ScratchVector<ArraySet::Count>& counts = set_.some;
+  const bool each_once =
+      std::ranges::all_of(counts, [](const ArraySet::Count& c) { return c.min == 1; });
+  const int64_t most = SchemaEmitter::kMaxConditions;
+  for (const ArraySet::Count& c : counts) {
+    if (c.from > 0) return UniqueUnsupported("elements with contains from some position on");
+    if (c.max != kUnbounded) return UniqueUnsupported("elements with maxContains beside them");
+    if (c.min > most)
+      return UniqueUnsupported("elements with a minContains over " + std::to_string(most) +
+                               " beside them");
+    GM_ASSIGN_OR_RETURN(std::optional<int64_t> count,
+                        CountOf(pool.And(set_.rest, c.expr), kCountDepth));
+    if (!count && c.min > 1) {
+      return UniqueUnsupported(
+          "elements with a minContains of which it is not plain how many there are");
     }
-    if (*count < kMany) max_ = std::min(max_, *count);
-    if (min_ > max_) return builder_.Nothing();
+    if (count && *count < c.min) return std::optional<ScratchVector<Kind>>();
+  }
+  if (counts.size() > static_cast<size_t>(most) || (counts.size() > 1 && !each_once)) {
+    return UniqueUnsupported("elements with so many kinds of them that must be there");
+  }
+  ScratchVector<Kind> kinds = {{set_.rest, 0}};
+  if (!each_once) {
+    const ExprId asked = pool.And(set_.rest, counts[0].expr);
+    for (int64_t k = 0; k < counts[0].min; ++k) kinds.push_back({asked, uint32_t{1} << k});
+    return std::optional(std::move(kinds));
+  }
+  for (uint32_t mask = 1; mask >> counts.size() == 0; ++mask) {
+    ScratchVector<ExprId> parts = {set_.rest};
+    for (size_t k = 0; k < counts.size(); ++k) {
+      if (mask >> k & 1) parts.push_back(counts[k].expr);
+    }
+    const ExprId asked = pool.And(parts);
+    GM_ASSIGN_OR_RETURN(bool empty, e_.normaliser_.ProvablyEmpty(asked));
+    if (!empty) kinds.push_back({asked, mask});
+  }
+  return std::optional(std::move(kinds));
+}
+
+// Elements that must all be different, and for which the position does not matter: each of a few
+// values at most once, or scalars of any kind with what has been written kept in mind. A value that
+// meets a condition may be read as one that does not, too: that reading leads no further than the
+// other one.
+StatusOr<NodeId> ArrayEmitter::Unique() {
+  if (!set_.prefix.empty()) {
+    return set_.some.empty()
+               ? UniqueAfterPrefix()
+               : UniqueUnsupported("elements with contains and prefixItems beside them");
   }
   NodeId after = e_.layout_.After();
   Members all{.separator = builder_.Sequence({after, comma_}),
               .end = builder_.Sequence({after, end_}),
-              .members = {},
-              .min = min_,
-              .max = max_};
-  GM_ASSIGN_OR_RETURN(auto literals, Literals(set_.rest));
+              .members = {}};
+  std::optional<ScratchVector<Literal>> literals;
+  if (set_.some.empty()) {
+    GM_ASSIGN_OR_RETURN(literals, Literals(set_.rest));
+  }
   if (literals) {
     for (const Literal& l : *literals) all.members.push_back({l.node, MemberUse::kOptional});
   } else {
-    GM_ASSIGN_OR_RETURN(NodeId scalars, Scalars(*set));
-    all.members.push_back({scalars, MemberUse::kDistinct});
-    if (compound) {
-      all.members.push_back({e_.Containers(set_.rest, depth_ + 1), MemberUse::kDistinct});
+    GM_ASSIGN_OR_RETURN(const auto kinds, Kinds());
+    if (!kinds.has_value()) return builder_.Nothing();
+    GM_ASSIGN_OR_RETURN(const ValueSet* set, e_.normaliser_.Evaluate(set_.rest));
+    const bool compound = !set->arrays.empty() || !set->objects.empty();
+    if (compound || (!set_.some.empty() && min_ > 1)) {
+      // While there are more values than were written, there is another one to write.
+      GM_ASSIGN_OR_RETURN(std::optional<int64_t> count, CountOf(set_.rest, kCountDepth));
+      if (!count) {
+        return UniqueUnsupported("elements of which it is not plain how many there are");
+      }
+      if (*count < kMany) max_ = std::min(max_, *count);
+      if (min_ > max_) return builder_.Nothing();
+    }
+    for (const ArraySet::Count& c : set_.some) all.conditions += static_cast<uint32_t>(c.min);
+    for (const Kind& kind : *kinds) {
+      GM_ASSIGN_OR_RETURN(const ValueSet* values, e_.normaliser_.Evaluate(kind.expr));
+      e_.normaliser_.MarkEmitted(kind.expr);
+      GM_ASSIGN_OR_RETURN(NodeId scalars, Scalars(*values));
+      all.members.push_back({scalars, MemberUse::kDistinct, kind.meets});
+      if (!values->arrays.empty() || !values->objects.empty()) {
+        all.members.push_back(
+            {e_.Containers(kind.expr, depth_ + 1), MemberUse::kDistinct, kind.meets});
+      }
     }
   }
+  all.min = min_;
+  all.max = max_;
   return builder_.Members(all);
 }
 
@@ -414,6 +474,12 @@ StatusOr<NodeId> ArrayEmitter::Run() {
   bool may_be_empty = min_ == 0;
   NodeId content = builder_.Nothing();
   if (max_ > 0 && e_.layout_.may_nest(depth_)) {
+    if (set_.repeats) {
+      return e_.normaliser_.tree().Error(
+          StatusCode::kUnsupported, *set_.repeats, Keyword::kUniqueItems,
+          "arrays with equal elements, which is what the complement of uniqueItems (in not, or of "
+          "another branch of oneOf) asks for, are not supported");
+    }
     StatusOr<NodeId> elements = set_.unique && max_ > 1 ? Unique()
                                 : !set_.some.empty()    ? Counted()
                                 : set_.prefix.empty()   ? WithoutPrefix()

@@ -91,12 +91,18 @@ class ArrayEmitter {
     ScratchString identity;  // equal for equal values
     NodeId node;
   };
+  // Elements that meet conditions, a bit each.
+  struct Kind {
+    ExprId expr;
+    uint32_t meets;
+  };
   StatusOr<NodeId> Element(ExprId expr);
   StatusOr<NodeId> FromPrefix();
   StatusOr<NodeId> WithoutPrefix();
   StatusOr<NodeId> AfterPrefix();
   // Where some elements are counted: emit_counts.cc.
   StatusOr<NodeId> Counted();
+  StatusOr<std::optional<ScratchVector<Kind>>> Kinds();
   StatusOr<NodeId> Unique();
   StatusOr<NodeId> UniqueAfterPrefix();
   StatusOr<std::optional<int64_t>> CountOf(ExprId expr, int depth);

@@ -2,11 +2,12 @@
 //
 // Each case is a conjunction of conditions, so leaving one out gives a larger set whatever the
 // condition is. Where emitting fails and widening is asked for, each kind of condition is left out
-// alone, then one after the other until what is left can be written: of arrays first uniqueItems,
-// then what contains asks for, then the counts. Every array may be written at last. Cost: a bounded
-// number of attempts.
+// alone, then one after the other until what is left can be written: of arrays first equal
+// elements and uniqueItems, then what contains asks for, then the counts. Every array may be
+// written at last. Cost: a bounded number of attempts.
 //
 // Tests: tests/grammar/json_schema_widen_test.cc.
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,8 @@ template <class T>
 struct Relaxation {
   std::string_view keyword;
   bool (*apply)(T*);
+  // The schema of that keyword; null: the one that is emitted.
+  std::optional<JsonId> (*schema)(const T&) = nullptr;
 };
 
 template <class Field>
@@ -59,6 +62,8 @@ const std::vector<Relaxation<ObjectSet>>& Relaxations(const ObjectSet&) {
 
 const std::vector<Relaxation<ArraySet>>& Relaxations(const ArraySet&) {
   static const auto& list = *new std::vector<Relaxation<ArraySet>>{
+      {"uniqueItems", [](ArraySet* s) { return Reset(&s->repeats, {}); },
+       [](const ArraySet& s) { return s.repeats; }},
       {"uniqueItems", [](ArraySet* s) { return Reset(&s->unique, {}); }},
       {"contains", [](ArraySet* s) { return Reset(&s->some, {}); }},
       {"maxItems", ResetCounts<ArraySet>},
@@ -95,19 +100,27 @@ const std::vector<Relaxation<StringSet>>& Relaxations(const StringSet&) {
 
 template <class T, class Emit>
 StatusOr<NodeId> SchemaEmitter::Relaxed(const T& set, const Status& why, const Emit& emit) {
+  auto note = [&](const Relaxation<T>& r) {
+    const std::optional<JsonId> schema = r.schema != nullptr ? r.schema(set) : std::nullopt;
+    if (schema.has_value()) {
+      normaliser_.NoteEmitted(*schema, r.keyword, why);
+    } else {
+      normaliser_.NoteEmitted(current_, r.keyword, why);
+    }
+  };
   for (const Relaxation<T>& r : Relaxations(set)) {
     T without = set;
     if (!r.apply(&without)) continue;
     StatusOr<NodeId> node = emit(without);
     if (!node.ok()) continue;
-    normaliser_.NoteEmitted(current_, r.keyword, why);
+    note(r);
     return node;
   }
   T without = set;
   StatusOr<NodeId> node = why;
   for (const Relaxation<T>& r : Relaxations(set)) {
     if (!r.apply(&without)) continue;
-    normaliser_.NoteEmitted(current_, r.keyword, why);
+    note(r);
     node = emit(without);
     if (node.ok()) return node;
   }

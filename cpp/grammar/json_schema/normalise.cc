@@ -517,6 +517,47 @@ StatusOr<bool> Normaliser::KeyIn(ExprId expr, std::string_view key) {
   return false;
 }
 
+// Leaves out counts that all elements meet: what the elements are says so.
+Status Normaliser::LeaveOutMetCounts(ArraySet* set) {
+  for (size_t k = set->some.size(); k-- > 0;) {
+    const ArraySet::Count& count = set->some[k];
+    const auto length = static_cast<int64_t>(set->prefix.size());
+    if (count.max != kUnbounded || length > count.from + kTestedElements) continue;
+    const ExprId outside = pool_.Not(count.expr);
+    GM_ASSIGN_OR_RETURN(bool met, Empty(pool_.And(set->rest, outside), kEmptinessDepth));
+    for (int64_t i = count.from; met && i < length; ++i) {
+      const ExprId element = set->prefix[static_cast<size_t>(i)];
+      GM_ASSIGN_OR_RETURN(met, Empty(pool_.And(element, outside), kEmptinessDepth));
+    }
+    if (!met) continue;
+    set->min = std::max(set->min, count.from + count.min);
+    set->some.erase(set->some.begin() + static_cast<ptrdiff_t>(k));
+  }
+  return {};
+}
+
+// Leaves out cases of arrays with equal elements, which have no form to be written in, where
+// another case plainly holds them all.
+void Normaliser::LeaveOutRepeats(ScratchVector<ArraySet>* cases) {
+  auto holds = [](const ArraySet& all, const ArraySet& set) {
+    if (all.repeats || all.unique || all.min > set.min || all.max < set.max) return false;
+    if (all.closed && !set.closed) return false;
+    for (size_t i = 0; i <= std::max(all.prefix.size(), set.prefix.size()); ++i) {
+      if (all.at(i) != kAnything && all.at(i) != set.at(i)) return false;
+    }
+    return std::ranges::all_of(all.some, [&](const ArraySet::Count& count) {
+      return std::ranges::find(set.some, count) != set.some.end();
+    });
+  };
+  ScratchVector<ArraySet> kept;
+  for (ArraySet& set : *cases) {
+    auto holds_it = [&](const ArraySet& all) { return holds(all, set); };
+    if (set.repeats && std::ranges::any_of(*cases, holds_it)) continue;
+    kept.push_back(set);
+  }
+  *cases = std::move(kept);
+}
+
 template <class T>
 StatusOr<ScratchVector<T>> Normaliser::SubtractCases(ScratchVector<T> a,
                                                      const ScratchVector<T>& b) {
@@ -538,11 +579,15 @@ StatusOr<ScratchVector<T>> Normaliser::SubtractCases(ScratchVector<T> a,
         for (T& piece : pieces) {
           // Disjoint from itself: empty.
           GM_ASSIGN_OR_RETURN(bool empty, Disjoint(piece, piece));
+          if constexpr (std::is_same_v<T, ArraySet>) {
+            if (!empty) GM_RETURN_IF_ERROR(LeaveOutMetCounts(&piece));
+          }
           if (!empty && std::find(rest.begin(), rest.end(), piece) == rest.end()) {
             rest.push_back(std::move(piece));
           }
         }
       }
+      if constexpr (std::is_same_v<T, ArraySet>) LeaveOutRepeats(&rest);
     }
     a = std::move(rest);
   }

@@ -79,6 +79,7 @@ class Normaliser {
   void Note(ExprId expr, JsonId schema, std::string_view keyword, const Status& why);
   // The same for something in the grammar of `expr`.
   void NoteEmitted(ExprId expr, std::string_view keyword, const Status& why);
+  void NoteEmitted(JsonId schema, std::string_view keyword, const Status& why);
   // `expr` is in the grammar: what was left out of it, and of what it is made of, is now.
   void MarkEmitted(ExprId expr);
   // Whether something that `expr` applies to the same value was widened, at any depth.
@@ -195,6 +196,8 @@ class Normaliser {
   StatusOr<bool> Empty(ExprId expr, int depth);
   StatusOr<bool> Empty(const ArraySet& set, int depth);
   StatusOr<bool> Misses(const ArraySet& set, const ArraySet::Count& count, int depth);
+  Status LeaveOutMetCounts(ArraySet* set);
+  static void LeaveOutRepeats(ScratchVector<ArraySet>* cases);
   StatusOr<bool> Empty(const ObjectSet& set, int depth);
   StatusOr<bool> EmptyCase(const ObjectSet& set);
   StatusOr<bool> Empty(const StringSet& set);

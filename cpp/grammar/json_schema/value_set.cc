@@ -180,6 +180,7 @@ struct ValuePrinter {
           " some " + Range(c.min, c.max) + " from " + std::to_string(c.from) + " " + Show(c.expr);
     }
     if (a.unique) out += " unique";
+    if (a.repeats) out += " repeats";
     return out;
   }
 

@@ -97,14 +97,15 @@ struct ArraySet {
     friend bool operator==(const Count&, const Count&) = default;
   };
   ScratchVector<Count> some;
-  std::optional<JsonId> unique;  // the schema whose uniqueItems asks that no two elements be equal
+  std::optional<JsonId> unique;   // the schema whose uniqueItems asks that no two elements be equal
+  std::optional<JsonId> repeats;  // the schema outside of whose uniqueItems it is: two are equal
   // In strict mode: no elements after the prefix, because the schema speaks of none.
   bool closed = false;
 
   ExprId at(size_t index) const { return index < prefix.size() ? prefix[index] : rest; }
   bool IsAll() const {
     return prefix.empty() && rest == kAnything && min == 0 && max == kUnbounded && some.empty() &&
-           !unique && !closed;
+           !unique && !repeats && !closed;
   }
   friend bool operator==(const ArraySet&, const ArraySet&) = default;
 };

@@ -3,10 +3,10 @@
 // In widening, a keyword or a combination without an exact form leaves its set as large as it was,
 // and a note stays with the expression. Such a set is marked: from then on it holds all that is
 // meant and maybe more, so it may be met with others and united with them, but a set without it
-// would lose what is meant; that subtraction is left out in turn. {"not":{"uniqueItems":true}} has
-// no exact complement: it becomes any value, with a note at "not". A note becomes a warning when
-// its expression is in the grammar, so that what was only asked on the way is not reported. Linear
-// in the expressions.
+// would lose what is meant; that subtraction is left out in turn. {"not":{"pattern":"(a)\\1"}}
+// would have one where the pattern has none: it becomes any value, with notes at "pattern" and
+// "not". A note becomes a warning when its expression is in the grammar, so that what was only
+// asked on the way is not reported. Linear in the expressions.
 //
 // Tests: tests/grammar/json_schema_widen_test.cc.
 #include <algorithm>
@@ -61,7 +61,11 @@ void Normaliser::Note(ExprId expr, JsonId schema, std::string_view keyword, cons
 }
 
 void Normaliser::NoteEmitted(ExprId expr, std::string_view keyword, const Status& why) {
-  LeftOut note = Describe(NearestSchema(expr).value_or(tree_.document().root()), keyword, why);
+  NoteEmitted(NearestSchema(expr).value_or(tree_.document().root()), keyword, why);
+}
+
+void Normaliser::NoteEmitted(JsonId schema, std::string_view keyword, const Status& why) {
+  LeftOut note = Describe(schema, keyword, why);
   warnings_.try_emplace({note.schema, note.keyword}, note.reason);
 }
 
