@@ -9,6 +9,8 @@
 // So where these are known already, they serve. Tests: tests/mask/covers_test.cc.
 #include <absl/container/inlined_vector.h>
 
+#include <algorithm>
+
 #include "mask/draft.h"
 #include "mask/mask_cache.h"
 
@@ -21,14 +23,15 @@ const TokenMask* MaskCache::FromCover(SetId set) {
       sets_.set(set).captures) {
     return nullptr;
   }
+  const bool known = std::ranges::all_of(body.items, [&](const Item& item) {
+    return terms_.attachment(item.term).load(std::memory_order_acquire) != nullptr;
+  });
+  if (known) return nullptr;
   absl::InlinedVector<TermId, 8> states;
-  bool known = true;
   for (const Item& item : body.items) {
     if (sets_.Captures(item.ret) != nullptr) return nullptr;
     states.push_back(item.term);
-    known &= terms_.attachment(item.term).load(std::memory_order_acquire) != nullptr;
   }
-  if (known) return nullptr;
   const auto x = terms_.FindCover(states);
   if (!x.has_value()) return nullptr;
   Slice* slice = SliceFor(*x);

@@ -25,6 +25,7 @@ constexpr uint32_t kOften = 16;
 constexpr size_t kMostPromoted = 256;
 
 constexpr size_t kFewLeftOver = 48;    // tokens whose rests are one trie, whatever comes next
+constexpr size_t kListed = 128;        // tokens of a set for which there is memory at once
 constexpr size_t kFewKept = 16;        // tokens that follow with what is left over
 constexpr size_t kLongResidual = 256;  // tokens that leave something over
 constexpr size_t kLeftOverEntry = 48;  // bytes of an entry of left_over_
@@ -114,7 +115,7 @@ void MaskCache::WalkReturned(const Level1& level1, SetId returned, Draft* draft)
 const TokenMask* MaskCache::LongLeftOver(const Level1& level1, SetId returned) {
   const uint32_t* references = level1.references.empty() ? nullptr : level1.references.data();
   const Residual* residual = level1.residual != nullptr ? &Spelled(*level1.residual) : nullptr;
-  const LeftOver key(residual, references, returned.value);
+  const LeftOver key = {residual, references, returned};
   {
     std::lock_guard lock(mutex_);
     if (const auto* known = left_over_.Find(key)) return *known;
@@ -259,6 +260,7 @@ const TokenMask* MaskCache::MakeLevel2(SetId set) {
   }
   if (const TokenMask* made = FromCover(set)) return made;
   const bool captures = sets_.set(set).captures;
+  list.reserve(kListed);
   auto add = [&](const TokenMask& mask) {
     list.insert(list.end(), mask.list.begin(), mask.list.end());
     if (mask.bitmap != nullptr && std::ranges::find(bitmaps, mask.bitmap) == bitmaps.end()) {

@@ -215,8 +215,19 @@ class MaskCache {
   // By the bytes of their entries, which are in memory_.
   ShardedMap<std::string_view, const Residual*, TextHash> residuals_;
   // What is left over (its entries, its references) as it can follow in a set.
-  using LeftOver = std::tuple<const Residual*, const uint32_t*, uint32_t>;
-  ShardedMap<LeftOver, const TokenMask*> left_over_;
+  struct LeftOver {
+    const Residual* entries;
+    const uint32_t* references;
+    SetId returned;
+    friend bool operator==(const LeftOver&, const LeftOver&) = default;
+    struct Hash {
+      size_t operator()(const LeftOver& key) const {
+        const uint64_t h = Mix(MixSeed(), reinterpret_cast<uintptr_t>(key.entries));
+        return Mix(Mix(h, reinterpret_cast<uintptr_t>(key.references)), key.returned.value);
+      }
+    };
+  };
+  ShardedMap<LeftOver, const TokenMask*, LeftOver::Hash> left_over_;
   absl::flat_hash_set<uint64_t> heads_;  // met once: value << 4 | elements in front of it
   // By the node from which they are spelled.
   absl::flat_hash_map<uint32_t, std::unique_ptr<const std::vector<SpelledText>>> spelled_;

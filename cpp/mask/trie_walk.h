@@ -211,6 +211,105 @@ uint32_t WalkFew(Walker walker, const TrieNode* nodes, const TrieAlphabets* alph
   return i;
 }
 
+// Nodes below one by which most children are found in a table.
+inline constexpr uint32_t kWorthJumping = 64;
+
+// Where a walk along a text came to its end: nothing more is below the node where it began, or the
+// walk goes on below `node`, in the place `id`.
+template <class Id>
+struct TextEnd {
+  bool enters = false;
+  uint32_t node = 0;
+  Id id = {};
+};
+
+// Goes below node i in the place `id`, as long as that reads a text; calls as WalkTrie does.
+// `level_at(node)`: the walk's level of a node, of which nothing more is to be read here.
+template <class Walker, class LevelAt, class Calls>
+TextEnd<typename Walker::Id> WalkText(Walker& walker, std::span<const TrieNode> nodes,
+                                      const TrieAlphabets* alphabets, uint32_t i,
+                                      typename Walker::Id id, LevelAt&& level_at, Calls&& calls) {
+  static constexpr uint32_t kNoChildren[256] = {};
+  auto child_of = [&](uint32_t node, uint8_t byte) -> uint32_t {
+    const uint32_t* children = alphabets != nullptr && nodes[node].end - node >= kWorthJumping
+                                   ? alphabets->children(node)
+                                   : nullptr;
+    return FindChild(nodes, children, node, byte);
+  };
+  // Below the node of a backslash, the other spellings of an ASCII character: mostly no token has
+  // anything behind one. False, and nothing is done, where that is not so. `after`: what is then
+  // needed to complete the place.
+  auto spell = [&](uint32_t backslash, uint8_t character, uint64_t after) {
+    if (character >= 0x80) return false;
+    const uint32_t plain = character == '/' ? child_of(backslash, '/') : 0;
+    if (plain != 0 && !nodes[plain].leaf) return false;
+    const uint8_t low = character & 15, high = '0' + (character >> 4);
+    const uint8_t first = low < 10 ? '0' + low : 'a' + low - 10;
+    uint32_t path[4] = {};  // of u, 0, 0, and the first digit
+    uint32_t last[2] = {};  // of the second digit, in both cases
+    uint32_t at = backslash;
+    for (int k = 0; k < 4 && at != 0; ++k) {
+      at = path[k] = child_of(at, k == 0 ? 'u' : k < 3 ? '0' : high);
+    }
+    if (at != 0) last[0] = child_of(at, first);
+    if (at != 0 && low >= 10) last[1] = child_of(at, first - 'a' + 'A');
+    for (uint32_t node : last) {
+      if (node != 0 && !nodes[node].leaf) return false;
+    }
+    calls.inside(backslash, after + (character == '/' ? 1 : 5));
+    if (plain != 0) calls.inside(plain, after);
+    for (uint32_t k = 0; k < 4 && path[k] != 0; ++k) calls.inside(path[k], after + 4 - k);
+    for (uint32_t node : last) {
+      if (node != 0) calls.inside(node, after);
+    }
+    return true;
+  };
+  while (true) {
+    const typename Walker::Place& here = walker.Of(id);
+    if (!here.text) return {true, i, id};
+    LiteralRun run = here.run;
+    const auto began = id;
+    while (true) {
+      // At node i, run.read bytes read: the children for its next byte and for a backslash.
+      const bool spelled = run.MaySpell();
+      const auto byte = static_cast<uint8_t>(run.text[run.read]);
+      bool plain = run.IsPlain();
+      uint32_t child = 0;
+      if (plain) {
+        child = child_of(i, byte);
+        const uint32_t backslash = spelled ? child_of(i, '\\') : 0;
+        plain = backslash == 0 || spell(backslash, byte, run.completion - 1);
+      }
+      if (!plain) return {true, i, walker.After(run, began)};
+      typename Walker::Level& level = level_at(i);
+      level = {};
+      level.children = kNoChildren;
+      level.end = nodes[i].end;
+      if (child == 0) return {};
+      i = child;
+      // Where nothing is below, the place behind the text, which is a new set mostly, is not
+      // asked for; but what is captured may be dead there.
+      const bool leaf = nodes[i].leaf;
+      if (run.Next(walker.terms()) || (leaf && !walker.terms().has_captures())) {
+        calls.inside(i, run.completion);
+        if (leaf) return {};
+        continue;
+      }
+      id = walker.After(run, began);
+      break;
+    }
+    if (Walker::IsDead(id)) return {};
+    typename Walker::Place& at = walker.Of(id);
+    if (!nodes[i].leaf && alphabets != nullptr &&
+        TakesAll(walker, nodes.data(), *alphabets, i, &at, false)) {
+      calls.whole(i, WholeFrom<typename Walker::Id>{{at.after}, at.id});
+      return {};
+    }
+    calls.visit(i, at);
+    if (nodes[i].leaf) return {};
+  }
+}
+
 // Walks nodes [first, end) of a preorder trie, all those below node first - 1, of depth `depth`,
 // which leads to the place `start`. A prefix that the parser refuses is skipped with all that
 // begins with it. `alphabets`: of this trie; null where there are none. About 4 ns a node tried.
@@ -222,10 +321,8 @@ bool WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
               Calls&& calls, std::optional<uint32_t> part_of = std::nullopt) {
   constexpr bool kLeaps = std::remove_cvref_t<Calls>::kStretches;
   constexpr uint32_t kNoStop = UINT32_MAX;
-  constexpr uint32_t kWorthJumping = 64;                  // nodes below one
-  constexpr uint32_t kWorthRoamingAgain = 256;            // likewise
+  constexpr uint32_t kWorthRoamingAgain = 256;            // nodes below one
   [[maybe_unused]] constexpr uint32_t kWorthSome = 2048;  // likewise
-  static constexpr uint32_t kNoChildren[256] = {};
   using Place = typename Walker::Place;
   using Level = typename Walker::Level;
   std::vector<Level>& levels = walker.levels();
@@ -235,6 +332,12 @@ bool WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
       levels.resize(level + 16);
     return levels[level];
   };
+  if (first >= end) return true;
+  TextEnd<typename Walker::Id> begin;
+  if (!part_of.has_value()) {
+    begin = WalkText(walker, nodes, alphabets, first - 1, start, level_at, calls);
+    if (!begin.enters) return true;
+  }
   std::vector<Roaming<typename Walker::Id>>& roaming = walker.roaming();
   // What is known of node i, below the node of `level`, from a place above it: below that it may
   // roam.
@@ -363,90 +466,11 @@ bool WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
     }
     return i + 1;
   };
-  // Nothing more below node i at its level.
-  auto close = [&](uint32_t i) {
-    Level& level = level_at(i);
-    level = {};
-    level.children = kNoChildren;
-    level.end = nodes[i].end;
-  };
-  auto child_of = [&](uint32_t i, uint8_t byte) -> uint32_t {
-    const uint32_t* children = alphabets != nullptr && nodes[i].end - i >= kWorthJumping
-                                   ? alphabets->children(i)
-                                   : nullptr;
-    return FindChild(nodes, children, i, byte);
-  };
-  // Below the node of a backslash, the other spellings of an ASCII character: mostly no token has
-  // anything behind one. False, and nothing is done, where that is not so. `after`: what is then
-  // needed to complete the place.
-  auto spell = [&](uint32_t backslash, uint8_t character, uint64_t after) {
-    if (character >= 0x80) return false;
-    const uint32_t plain = character == '/' ? child_of(backslash, '/') : 0;
-    if (plain != 0 && !nodes[plain].leaf) return false;
-    const uint8_t low = character & 15, high = '0' + (character >> 4);
-    const uint8_t first = low < 10 ? '0' + low : 'a' + low - 10;
-    uint32_t path[4] = {};  // of u, 0, 0, and the first digit
-    uint32_t last[2] = {};  // of the second digit, in both cases
-    uint32_t at = backslash;
-    for (int k = 0; k < 4 && at != 0; ++k) {
-      at = path[k] = child_of(at, k == 0 ? 'u' : k < 3 ? '0' : high);
-    }
-    if (at != 0) last[0] = child_of(at, first);
-    if (at != 0 && low >= 10) last[1] = child_of(at, first - 'a' + 'A');
-    for (uint32_t node : last) {
-      if (node != 0 && !nodes[node].leaf) return false;
-    }
-    calls.inside(backslash, after + (character == '/' ? 1 : 5));
-    if (plain != 0) calls.inside(plain, after);
-    for (uint32_t k = 0; k < 4 && path[k] != 0; ++k) calls.inside(path[k], after + 4 - k);
-    for (uint32_t node : last) {
-      if (node != 0) calls.inside(node, after);
-    }
-    return true;
-  };
   // Goes below node i in the place `id`, which reads a text; the node to go on with.
   auto descend = [&](uint32_t i, typename Walker::Id id) {
-    const uint32_t top_end = nodes[i].end;
-    while (true) {
-      LiteralRun run;
-      if (!walker.Of(id).text || !run.Begin(walker.terms(), walker.StateOf(id))) break;
-      const auto began = id;
-      while (true) {
-        // At node i, run.read bytes read: the children for its next byte and for a backslash.
-        const bool spelled = run.MaySpell();
-        const auto byte = static_cast<uint8_t>(run.text[run.read]);
-        bool plain = run.IsPlain();
-        uint32_t child = 0;
-        if (plain) {
-          child = child_of(i, byte);
-          const uint32_t backslash = spelled ? child_of(i, '\\') : 0;
-          plain = backslash == 0 || spell(backslash, byte, run.completion - 1);
-        }
-        if (!plain) return enter(walker.Of(walker.After(run, began)), i);
-        close(i);
-        if (child == 0) return top_end;
-        i = child;
-        // Where nothing is below, the place behind the text, which is a new set mostly, is not
-        // asked for; but what is captured may be dead there.
-        const bool leaf = nodes[i].leaf;
-        if (run.Next(walker.terms()) || (leaf && !walker.terms().has_captures())) {
-          calls.inside(i, run.completion);
-          if (leaf) return top_end;
-          continue;
-        }
-        id = walker.After(run, began);
-        break;
-      }
-      if (Walker::IsDead(id)) return top_end;
-      Place& at = walker.Of(id);
-      if (!nodes[i].leaf && alphabets != nullptr && takes_all(i, &at, false)) {
-        calls.whole(i, WholeFrom<typename Walker::Id>{{at.after}, at.id});
-        return top_end;
-      }
-      calls.visit(i, at);
-      if (nodes[i].leaf) return top_end;
-    }
-    return enter(walker.Of(id), i);
+    const TextEnd<typename Walker::Id> at =
+        WalkText(walker, nodes, alphabets, i, id, level_at, calls);
+    return at.enters ? enter(walker.Of(at.id), at.node) : nodes[i].end;
   };
   // Where `byte` leads from a place.
   [[maybe_unused]] auto step_from = [&](typename Walker::Id id, uint8_t byte) {
@@ -494,7 +518,6 @@ bool WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
     stop = leaps.empty() ? kNoStop : leaps.back().stop;
     return after;
   };
-  if (first >= end) return true;
   uint32_t i = first;
   if (part_of.has_value()) {
     if constexpr (kLeaps) {
@@ -506,7 +529,7 @@ bool WalkTrie(Walker walker, std::span<const TrieNode> nodes, const TrieAlphabet
       return false;
     }
   } else {
-    i = descend(first - 1, start);
+    i = enter(walker.Of(begin.id), begin.node);
   }
   while (i < end) {
     typename Walker::Id to;

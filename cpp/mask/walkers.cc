@@ -362,7 +362,7 @@ bool LiteralRun::Begin(const TermStore& terms, TermId state) {
 bool LiteralRun::Next(const TermStore& terms) {
   ++read;
   --completion;
-  return read < text.size() || Split(terms, tail);
+  return read < text.size() || (tail != TermStore::Empty() && Split(terms, tail));
 }
 
 TermId LiteralRun::Rest(TermStore& terms) const {
@@ -397,6 +397,7 @@ void SetWalker::Meet(SetId id, SetPlace* at) {
   at->id = id;
   const Set& met = sets_.set(id);
   at->text = met.text;
+  if (met.text) at->run.Begin(sets_.terms(), met.kernel[0].term);
   at->escaping = met.escaping;
   for (const Item& item : met.kernel) {
     if (item.ret != kUnknown) continue;
@@ -424,8 +425,7 @@ void StateWalker::Meet(TermId id, StatePlace* at) {
   const Term& t = terms_.term(id);
   at->escaping = t.nullable;
   at->completion = t.min_length;
-  const Term& head = HeadOf(terms_, id);
-  at->text = head.kind == TermKind::kBytes || head.kind == TermKind::kJsonText;
+  at->text = at->run.Begin(terms_, id);
 }
 
 void StateWalker::TakeEdges(StatePlace* at) {

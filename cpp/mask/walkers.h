@@ -37,10 +37,10 @@ WalkLoop RegionOf(SetTable& sets, Regions* regions, SetId set);
 // A state that reads a text, byte by byte: which text, and what is then left.
 struct LiteralRun {
   std::string_view text;
-  bool json;            // as in a JSON string: each character may be spelled in another way
-  size_t read = 0;      // bytes of `text`
-  TermId tail;          // after the text
-  uint64_t completion;  // length of the shortest text that completes the state from here
+  bool json = false;        // as in a JSON string: each character may be spelled in another way
+  size_t read = 0;          // bytes of `text`
+  TermId tail;              // after the text
+  uint64_t completion = 0;  // length of the shortest text that completes the state from here
 
   // False where the state is none such.
   bool Begin(const TermStore& terms, TermId state);
@@ -62,7 +62,7 @@ struct LiteralRun {
 
 // What walks ask of a place of the parser, a set or a state, kept at hand.
 struct WalkPlace {
-  bool text = false;         // reads a text byte by byte
+  bool text = false;         // reads a text byte by byte: `run`
   bool escaping = false;     // a state of unknown context may be finished here
   bool looked = false;       // `loop` is known
   bool loops = false;        // as that of a place that leads to itself
@@ -80,6 +80,7 @@ struct WalkPlace {
   Alphabet stays;
   // Others that do, of first bytes of which not all do; where not asked for, or none: null.
   const SomeCharacters* some = nullptr;
+  LiteralRun run;
 };
 struct SetPlace : WalkPlace {
   SetId id;  // Dead() is none

@@ -225,6 +225,14 @@ const Proc* SetTable::Captures(RetId ret) const {
 }
 
 SetId SetTable::Close(ItemList kernel) {
+  if (kernel.size() == 1) {
+    const Item item = kernel[0];
+    const bool nullable = terms_.term(item.term).nullable;
+    // Mostly nothing that waits for it can go on.
+    if (!nullable || item.ret.value <= kUnknown.value) {
+      return Intern(kernel, nullable && item.ret == kBottom, nullable && item.ret == kUnknown);
+    }
+  }
   UniqueItems unique(&kernel);
   const size_t moved = kernel.size();
   bool accepting = false, escaping = false;
