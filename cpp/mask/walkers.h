@@ -289,7 +289,6 @@ class SetWalker : public WalkerOf<SetLane> {
   void Rewind(Level*) const {}
 
   const TermStore& terms() const { return sets_.terms(); }
-  TermId StateOf(SetId id) const { return sets_.set(id).kernel[0].term; }
   // The set where a text is read up to the run's place; `from`: where it began.
   SetId After(const LiteralRun& run, SetId from);
 
@@ -361,7 +360,6 @@ class StateWalker : public WalkerOf<StateLane> {
   void Rewind(Level* level) const { level->edge = terms_.Expand(level->id).bytes.data(); }
 
   const TermStore& terms() const { return terms_; }
-  static TermId StateOf(TermId id) { return id; }
   TermId After(const LiteralRun& run, TermId from);
 
  private:
