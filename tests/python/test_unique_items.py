@@ -237,6 +237,26 @@ def test_elements_run_out(compiler, items, count):
         compiler.compile_json_schema(schema)
 
 
+@pytest.mark.parametrize("name", ASKED)
+def test_printed_and_saved_grammars_are_the_same(compiler, name):
+    grammar = grammask.Grammar.from_json_schema(SCHEMAS[name], strict_mode=False, max_whitespace_cnt=1)
+    direct = compiler.compile_json_schema(SCHEMAS[name], strict_mode=False, max_whitespace_cnt=1)
+    printed = compiler.compile_grammar(grammask.Grammar.from_ebnf(str(grammar)))
+    saved = grammask.CompiledGrammar.deserialize_json(direct.serialize_json(), direct.tokenizer_info)
+    rnd = random.Random(name)
+    for _ in range(4):
+        matchers = [grammask.GrammarMatcher(c) for c in (direct, printed, saved)]
+        text = b""
+        for _ in range(30):
+            allowed = [sorted(allowed_ids(m, len(TOKENS))) for m in matchers]
+            assert allowed[0] == allowed[1] == allowed[2], text
+            token = choose(rnd, text, allowed[0])
+            assert all(m.accept_token(token) for m in matchers)
+            if token == STOP:
+                break
+            text += TOKENS[token]
+
+
 def test_asked_elements_run_out(compiler):
     schema = SCHEMAS["four objects"] | {"contains": {"required": ["v"]}, "minContains": 4}
     compiler.compile_json_schema(schema)
