@@ -133,7 +133,7 @@ def test_json(info, compiled):
 
 def test_grammar_json(info):
     widened = Grammar.from_json_schema(
-        {"type": "array", "uniqueItems": True, "contains": {"type": "integer"}},
+        {"type": "array", "not": {"uniqueItems": True}},
         on_unsupported="widen",
     )
     for grammar in Grammar.from_ebnf('root ::= "a" [b-d]* Token(3)'), widened:
