@@ -34,15 +34,13 @@ namespace {
 constexpr int64_t kMaxTried = 256;
 constexpr size_t kMaxStates = 20'000;
 
-bool Once(MemberUse use) { return use == MemberUse::kOptional || use == MemberUse::kRequired; }
-
 }  // namespace
 
 void MemberTable::Prepare(MemberSpec* spec) const {
   for (MemberSpec::Member& m : spec->members) {
     m.length = s_.term(m.term).min_length;
-    if (Once(m.use)) m.bit = spec->once++;
-    spec->unlimited |= !Once(m.use);
+    if (ComesOnce(m.use)) m.bit = spec->once++;
+    spec->unlimited |= !ComesOnce(m.use);
   }
   const uint64_t separator = s_.term(spec->separator).min_length;
   std::vector<ConditionCover::Member> meeting;
@@ -292,7 +290,7 @@ std::optional<uint32_t> MemberTable::After(const MemberState& state,
   MemberState next = state;
   next.met |= member.meets;
   absl::InlinedVector<uint64_t, 4> seen(state.seen.begin(), state.seen.end());
-  if (Once(member.use)) {
+  if (ComesOnce(member.use)) {
     uint64_t& word = seen[member.bit / 64];
     if (word >> (member.bit % 64) & 1) return std::nullopt;
     word |= uint64_t{1} << (member.bit % 64);
@@ -383,7 +381,7 @@ uint64_t MemberTable::MinLength(int64_t id, MemberPhase phase) const {
       left.least > left.required ? std::span(spec.members) : std::span<const MemberSpec::Member>();
   for (const MemberSpec::Member& m : others) {
     const uint64_t length = AddLengths(m.length, separator);
-    if (!Once(m.use)) {
+    if (!ComesOnce(m.use)) {
       left.repeated = std::min(left.repeated, length);
     } else if (m.use == MemberUse::kOptional && !(state.seen[m.bit / 64] >> (m.bit % 64) & 1)) {
       left.optional.push_back(length);

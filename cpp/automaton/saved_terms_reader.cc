@@ -258,8 +258,8 @@ MemberSpec::Member TermReader::Use(uint64_t use, uint64_t meets, uint32_t condit
   MemberSpec::Member m{};
   m.use = static_cast<MemberUse>(use);
   m.meets = static_cast<uint32_t>(meets);
-  const bool fits = use <= 3 && (meets & ~uint64_t{conditions}) == 0 &&
-                    (meets == 0 || m.use == MemberUse::kRepeated || m.use == MemberUse::kDistinct);
+  const bool fits =
+      use <= 3 && (meets & ~uint64_t{conditions}) == 0 && (meets == 0 || !ComesOnce(m.use));
   if (!fits) in_.Fail();
   return m;
 }

@@ -74,6 +74,10 @@ enum class MemberUse : uint8_t {
   kDistinct,  // any number of times, each time with another value: the member's texts are JSON
               // strings, numbers, true, false and null, and compared as such (1 and 1.0 are equal)
 };
+// Whether such a member comes once at most; the others may meet conditions.
+constexpr bool ComesOnce(MemberUse use) {
+  return use == MemberUse::kOptional || use == MemberUse::kRequired;
+}
 // "optional", "required", "repeated", "distinct".
 std::string_view MemberUseName(MemberUse use);
 inline constexpr size_t kMaxMemberConditions = 8;
@@ -81,7 +85,7 @@ struct Members {
   struct Member {
     NodeId node;  // must not match the empty text
     MemberUse use = MemberUse::kOptional;
-    uint32_t meets = 0;  // which conditions this member meets, a bit each; of repeated and distinct
+    uint32_t meets = 0;  // which conditions this member meets, a bit each; none where it comes once
   };
   NodeId separator, end;
   ScratchVector<Member> members;

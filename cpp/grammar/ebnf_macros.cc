@@ -215,7 +215,7 @@ StatusOr<NodeId> EbnfParser::MakeMembers(std::span<const NodeId> arguments, uint
       words.remove_prefix(1);
       std::optional<int64_t> condition = number();
       if (!condition || *condition >= static_cast<int64_t>(kMaxMemberConditions) ||
-          (member.use != MemberUse::kRepeated && member.use != MemberUse::kDistinct)) {
+          ComesOnce(member.use)) {
         return error();
       }
       member.meets |= uint32_t{1} << *condition;

@@ -171,9 +171,9 @@ NodeId Simplifier::Members(const internal::Members& given) {
     const bool nothing = member.node == nothing_;
     if (nothing && member.use == MemberUse::kRequired) return nothing_;
     if (nothing) continue;
-    once += member.use == MemberUse::kOptional || member.use == MemberUse::kRequired;
+    once += ComesOnce(member.use);
     required += member.use == MemberUse::kRequired;
-    unlimited |= member.use == MemberUse::kRepeated || member.use == MemberUse::kDistinct;
+    unlimited |= !ComesOnce(member.use);
     met |= member.meets;
   }
   std::erase_if(m.members, [&](const auto& member) { return member.node == nothing_; });

@@ -23,12 +23,12 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/arena.h"
 #include "base/byte_codec.h"
+#include "base/mix.h"
 #include "base/scratch.h"
 #include "base/sharded_map.h"
 #include "base/tables.h"

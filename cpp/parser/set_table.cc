@@ -278,12 +278,9 @@ SetId SetTable::Close(ItemList kernel) {
 }
 
 SetId SetTable::OfItem(const Item& item) {
-  const bool nullable = terms_.term(item.term).nullable;
-  if (nullable && item.ret.value > kUnknown.value) {
-    const bool finished = item.term == TermStore::Empty() && !terms_.has_captures();
-    return finished ? ReturnedLocked(item.ret) : Close({item});
-  }
-  return Intern({&item, 1}, nullable && item.ret == kBottom, nullable && item.ret == kUnknown);
+  const bool finished =
+      item.term == TermStore::Empty() && item.ret.value > kUnknown.value && !terms_.has_captures();
+  return finished ? ReturnedLocked(item.ret) : Close({item});
 }
 
 SetId SetTable::Start(TermId root) {

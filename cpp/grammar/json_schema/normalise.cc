@@ -539,6 +539,8 @@ Status Normaliser::LeaveOutMetCounts(ArraySet* set) {
 // Leaves out cases of arrays with equal elements, which have no form to be written in, where
 // another case plainly holds them all.
 void Normaliser::LeaveOutRepeats(ScratchVector<ArraySet>* cases) {
+  auto repeats = [](const ArraySet& set) { return set.repeats.has_value(); };
+  if (std::ranges::none_of(*cases, repeats)) return;  // mostly
   auto holds = [](const ArraySet& all, const ArraySet& set) {
     if (all.repeats || all.unique || all.min > set.min || all.max < set.max) return false;
     if (all.closed && !set.closed) return false;
@@ -550,9 +552,9 @@ void Normaliser::LeaveOutRepeats(ScratchVector<ArraySet>* cases) {
     });
   };
   ScratchVector<ArraySet> kept;
-  for (ArraySet& set : *cases) {
+  for (const ArraySet& set : *cases) {
     auto holds_it = [&](const ArraySet& all) { return holds(all, set); };
-    if (set.repeats && std::ranges::any_of(*cases, holds_it)) continue;
+    if (repeats(set) && std::ranges::any_of(*cases, holds_it)) continue;
     kept.push_back(set);
   }
   *cases = std::move(kept);
