@@ -1,9 +1,10 @@
 // Sources to compiled grammars, and the cache of them.
 //
-// Compiling is a front end and then placing the grammar in the compiler's tables; masks come on
-// first need. The cache maps source and options, in full, to compiled grammars; requests for a key
-// that is being compiled wait for it, and over the limit the least recently used go first. Errors
-// are not kept. Tests: tests/matcher/compiler_test.cc.
+// Compiling is a front end, then placing the grammar in the compiler's tables and making its first
+// mask, which every output asks for; the other masks come on first need. The cache maps source and
+// options, in full, to compiled grammars; requests for a key that is being compiled wait for it,
+// and over the limit the least recently used go first. Errors are not kept. Tests:
+// tests/matcher/compiler_test.cc.
 #include <absl/container/flat_hash_map.h>
 
 #include <charconv>
@@ -224,8 +225,8 @@ struct GrammarCompiler::Impl {
       StatusOr<Grammar> grammar = parse();
       if (!grammar.ok()) return grammar.status();
       auto impl = std::make_shared<CompiledGrammar::Impl>(*grammar, tokenizer, hub);
-      if (auto placed = impl->Place(); !placed.ok()) {
-        return Status(placed.status().code(), std::string(place) + placed.status().message());
+      if (const Status s = impl->PlaceWithFirstMask(); !s.ok()) {
+        return Status(s.code(), std::string(place) + s.message());
       }
       impl->seconds =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -168,6 +168,14 @@ StatusOr<internal::Placed> CompiledGrammar::Impl::Place() {
   return PlaceIn(hub->Alone());
 }
 
+Status CompiledGrammar::Impl::PlaceWithFirstMask() {
+  GM_ASSIGN_OR_RETURN(const internal::Placed placed, Place());
+  placed.engine->masks.OfSet(placed.start);
+  if (placed.engine->overrun()) [[unlikely]]
+    hub->Replace(*placed.engine);
+  return {};
+}
+
 StatusOr<internal::Placed> CompiledGrammar::Impl::PlaceAlone() {
   std::lock_guard lock(mutex_);
   return PlaceIn(hub->Alone());

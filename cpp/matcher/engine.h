@@ -126,6 +126,10 @@ struct CompiledGrammar::Impl {
   // Places the grammar in the current generation, unless it is there already. Tables that are
   // overrun are replaced.
   StatusOr<internal::Placed> Place();
+  // Also makes the mask that outputs begin with: engines compile beside their steps, and fill masks
+  // within them. One that asks too much is an error only where it is asked for, as an output may
+  // begin with a text that leads past it.
+  Status PlaceWithFirstMask();
   // Places it in tables of its own (EngineHub::Alone).
   StatusOr<internal::Placed> PlaceAlone();
   // Read from its text when it is first asked for, where this was loaded.

@@ -174,7 +174,7 @@ StatusOr<CompiledGrammar> LoadGrammar(std::string_view bytes, bool trusted,
   GM_ASSIGN_OR_RETURN(auto saved,
                       SavedGrammar::Read(bytes, trusted, *tokenizer.vocab(), hub->limits()));
   auto impl = std::make_shared<CompiledGrammar::Impl>(std::move(saved), tokenizer, std::move(hub));
-  if (auto placed = impl->Place(); !placed.ok()) return placed.status();
+  GM_RETURN_IF_ERROR(impl->PlaceWithFirstMask());
   impl->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return CompiledGrammar(std::move(impl));
 }
