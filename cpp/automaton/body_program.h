@@ -11,6 +11,8 @@
 //   kCall               count: a RecordPart; the record's procedure, the first member
 // A term is kLocalTerm plus the number of an earlier step, or the id of a term of the store.
 //
+// The body of a rule of a recursive group is made of the group's description (recursive_groups.cc):
+//   kEmpty              the number of the group, the rule's position in it
 // A body of a saved grammar is kept as it stands in the file, unread (saved_bodies_reader.cc):
 //   kNothing            count terms of the store that it refers to; then the length of its shortest
 //                       text as the file has it (two words), how deep those terms are nested (two
@@ -72,6 +74,10 @@ struct RecordPartPlace {
   RecordPart part;
   size_t first;  // member
 };
+
+inline bool IsGroupBody(std::span<const uint32_t> program) {
+  return !program.empty() && (program[0] & 0xF) == static_cast<uint32_t>(TermKind::kEmpty);
+}
 
 inline bool IsSavedBody(std::span<const uint32_t> program) {
   return !program.empty() && (program[0] & 0xF) == static_cast<uint32_t>(TermKind::kNothing);

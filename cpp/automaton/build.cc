@@ -284,6 +284,14 @@ class TermBuilder {
     }
   }
 
+  // Scalars are told apart by their texts, also where a rule stands for them.
+  TermId TextsOf(TermId member) {
+    if (s_.term(member).kind != TermKind::kCall) return member;
+    const TermId body = s_.BodyOf(ProcId(static_cast<uint32_t>(s_.term(member).a)));
+    // Nothing as long as it is being made.
+    return body != TermStore::Nothing() && s_.term(body).regular ? body : member;
+  }
+
   TermId MakeMembers(const NodeView& v) {
     MemberSpec spec;
     spec.separator = ChildTerm(v.children[0]);
@@ -292,8 +300,9 @@ class TermBuilder {
     spec.max = v.members.max();
     spec.conditions = (uint32_t{1} << v.members.conditions()) - 1;
     for (size_t i = 0; i < v.members.uses().size(); ++i) {
-      const TermId term = ChildTerm(v.children[i + 2]);
+      TermId term = ChildTerm(v.children[i + 2]);
       const MemberUse use = v.members.use(i);
+      if (use == MemberUse::kDistinct) term = TextsOf(term);
       if (s_.term(term).nullable) {
         failed_ =
             InvalidArgument("a member of Members matches the empty text; each must be longer");
@@ -709,6 +718,12 @@ class TermBuilder {
     });
   }
 
+  // Whether a node of a cycle becomes by its description what Make() makes of it, and never fails.
+  bool FollowsDescription(NodeId id) const {
+    const NodeKind kind = stored_.stored(id).kind;
+    return kind != NodeKind::kMembers && (kind != NodeKind::kChoice || !HasWords(id));
+  }
+
   // What makes the term of the body, if that may wait. False where it may not, and where many rules
   // share nodes, which would be written for each of them.
   bool WriteProgram(RuleId rule, std::span<const uint32_t> below) {
@@ -841,8 +856,7 @@ class TermBuilder {
     for (size_t k = 0; k < component.size(); ++k) {
       const uint32_t r = component[k];
       const std::span nodes = std::span(by_rule).subspan(ends[k], ends[k + 1] - ends[k]);
-      if (WriteProgram(RuleId(r), nodes)) {
-        s_.SetProgram(rules_[r].proc, program_);
+      if (std::ranges::all_of(nodes, [&](uint32_t i) { return FollowsDescription(NodeId(i)); })) {
         continue;
       }
       for (uint32_t i : nodes) {

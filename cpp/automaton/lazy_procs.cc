@@ -33,6 +33,11 @@ TermId TermStore::MakeBody(ProcId proc) {
     SetBody(proc, body);
     return body;
   }
+  if (IsGroupBody(program)) {
+    const TermId body = MakeGroupBody(program[1], program[2]);
+    SetBody(proc, body);
+    return body;
+  }
   if ((program[0] & 0xF) == static_cast<uint32_t>(TermKind::kCall)) {
     const RecordPartPlace part = {static_cast<RecordPart>(program[0] >> 4), program[2]};
     const ProcId whole(program[1]);

@@ -155,13 +155,6 @@ bool MemberTable::EnoughValues(TermId texts, int64_t count) {
 }
 
 TermId MemberTable::Begin(MemberSpec spec) {
-  for (MemberSpec::Member& m : spec.members) {
-    // Scalars are told apart by their texts, also where a rule stands for them.
-    if (m.use != MemberUse::kDistinct || s_.term(m.term).kind != TermKind::kCall) continue;
-    const TermId body = s_.BodyOf(ProcId(static_cast<uint32_t>(s_.term(m.term).a)));
-    // Nothing as long as it is being made.
-    if (body != TermStore::Nothing() && s_.term(body).regular) m.term = body;
-  }
   std::erase_if(spec.members, [&](const MemberSpec::Member& m) {
     return m.term == TermStore::Nothing() && m.use != MemberUse::kRequired;
   });

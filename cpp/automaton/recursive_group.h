@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "base/ids.h"
 #include "base/mix.h"
 #include "base/scratch.h"
 #include "grammar/ast.h"
@@ -42,6 +43,32 @@ struct GroupNode {
   // kRecord: RecordView::words(); how many they are, and then two to a word, the first lower.
   ScratchVector<uint32_t> record = {};
   std::span<const uint64_t> children;
+};
+
+// Moves on over the node at `words[*at]`. Of well-formed words only.
+inline void SkipGroupNode(std::span<const uint64_t> words, size_t* at) {
+  const auto kind = static_cast<NodeKind>(words[*at]);
+  const auto children = static_cast<size_t>(words[*at + 1]);
+  *at += 2;
+  if (kind == NodeKind::kRepeat) *at += 2;
+  if (kind == NodeKind::kMembers) *at += 1 + children;
+  if (kind == NodeKind::kRule) ++*at;
+  if (kind == NodeKind::kRecord) *at += 1 + (static_cast<size_t>(words[*at]) + 1) / 2;
+  *at += children;
+}
+
+// A group as a store keeps it.
+struct RecursiveGroup {
+  std::span<const uint64_t> words;  // its description
+  std::span<const ProcId> procs;    // by rule
+  // By node, once a body has been made: where it begins in the words, and its term, Nothing() as
+  // long as it has none.
+  std::span<const uint32_t> places = {};
+  std::span<TermId> made = {};
+  TermId term(uint64_t reference) const {
+    const auto value = static_cast<uint32_t>(reference >> 1);
+    return IsTerm(reference) ? TermId(value) : made[value];
+  }
 };
 
 // A view into `node`, a kRecord.

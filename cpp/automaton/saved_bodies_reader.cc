@@ -176,14 +176,14 @@ void TermReader::ReadLazyCall() {
   const size_t count = in_.Count(1);
   if (count >= kMostTerms) in_.Fail();
   if (!in_.ok()) return;
-  program_.assign(count + kBeforeRecord, 0);
-  program_[0] = StepWord(TermKind::kNothing, count);
+  program_.assign(1, StepWord(TermKind::kNothing, count));
+  program_.reserve(count + kBeforeRecord);
   Nest nest;
   for (size_t i = 0; i < count; ++i) {
     const size_t number = Reference();
-    if (terms_[number] == TermStore::Nothing()) in_.Fail();
-    program_[i + 1] = terms_[number].value;
-    nest.Cover(nests_[number]);
+    if (known_[number].term == TermStore::Nothing()) in_.Fail();
+    program_.push_back(known_[number].term.value);
+    nest.Cover(known_[number].nest);
   }
   const std::string_view record = in_.Text();
   if (!in_.ok() || record.empty() || record.size() > UINT32_MAX) return in_.Fail();
@@ -195,7 +195,7 @@ void TermReader::ReadLazyCall() {
                             trusted_,
                             static_cast<uint32_t>(record.size())};
   static_assert(std::size(words) + 1 == kBeforeRecord);
-  std::ranges::copy(words, program_.begin() + static_cast<std::ptrdiff_t>(count) + 1);
+  program_.insert(program_.end(), std::begin(words), std::end(words));
   program_.resize(program_.size() + (record.size() + 3) / 4, 0);
   std::memcpy(&program_[count + kBeforeRecord], record.data(), record.size());
   Push(s_.Call(s_.LazyProc(program_, length)));

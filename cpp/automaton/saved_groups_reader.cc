@@ -1,10 +1,10 @@
 // Records of recursive groups, which may be anything, to procedures.
 //
-// A group is made as the builder makes it, from its exact description (recursive_group.h), so that
-// a forged file cannot give another grammar's group a meaning of its own: the lengths of its rules
-// are the least ones, by passes until nothing changes. In `S ::= "(" S ")" | "x"` the first pass
-// finds 1 for S by its second alternative, and the next that nothing is shorter. The terms of the
-// bodies wait for a call.
+// A group is its exact description (recursive_group.h), of which the bodies of its rules are made
+// when they are called (recursive_groups.cc), so that a forged file cannot give another grammar's
+// group a meaning of its own. The lengths of its rules are believed where the file is trusted; else
+// they must be the least ones, found by passes until nothing changes. In `S ::= "(" S ")" | "x"`
+// the first pass finds 1 for S by its second alternative, and the next that nothing is shorter.
 //
 // Cost: linear in the group but for the passes, whose words count towards max_ast_nodes. Tests:
 // tests/automaton/saved_terms_test.cc, tests/fuzz/saved_grammar_fuzz.cc.
@@ -30,8 +30,8 @@ uint64_t TermReader::GroupReference(uint64_t nodes, std::span<const Nest> nests,
   const uint64_t reference = in_.Number();
   if (IsTerm(reference)) {
     const size_t number = At(reference >> 1);
-    *nest = nests_[number];
-    return uint64_t{terms_[number].value} << 1 | 1;
+    *nest = known_[number].nest;
+    return uint64_t{known_[number].term.value} << 1 | 1;
   }
   if (reference >> 1 >= nodes) {
     in_.Fail();
@@ -63,6 +63,7 @@ void TermReader::ReadGroupWords(uint64_t rules, ScratchVector<uint64_t>* words,
       break;
     }
     case NodeKind::kMembers: {
+      has_members_ = true;
       const uint64_t min = in_.Number(INT64_MAX), max = in_.Number(INT64_MAX);
       const uint64_t conditions = in_.Number(kMaxMemberConditions);
       if (children < 3 || max < 1 || min > max) return in_.Fail();
@@ -112,7 +113,7 @@ void TermReader::ReadGroupWords(uint64_t rules, ScratchVector<uint64_t>* words,
 // any text may be the key of further members, so that some is none of the named ones.
 void TermReader::ReadGroupRecord(uint64_t children, ScratchVector<uint64_t>* words,
                                  ScratchVector<Nest>* nests) {
-  if (children < RecordView::kFixed) return in_.Fail();
+  if (children < RecordView::kFixed || children >= kMostStepParts) return in_.Fail();
   const size_t count = static_cast<size_t>(children) - RecordView::kFixed;
   const bool may_be_empty = in_.Number(1) != 0;
   Record record{.may_be_empty = may_be_empty, .members = {}};  // without its nodes
@@ -174,8 +175,10 @@ uint64_t TermReader::LengthOfMembers(const Group& group, const GroupNode& node) 
   return ListLength(members, length(0), length(1), node.min, node.max, node.conditions);
 }
 
-// Passes from above until nothing changes: the least lengths. False over the bound on work.
-bool TermReader::FindLengths(Group* group) {
+// Whether the rules' least lengths, found by passes from above until nothing changes, are those
+// that the file has. False also over the bound on work, which Read() sees.
+bool TermReader::CheckLengths(Group* group) {
+  group->lengths.assign(group->nodes.size(), kMaxLength);
   ScratchVector<uint64_t>& lengths = group->lengths;  // those of terms come after those of nodes
   auto place = [&](uint64_t reference) {
     if (!IsTerm(reference)) return static_cast<uint32_t>(reference >> 1);
@@ -226,153 +229,37 @@ bool TermReader::FindLengths(Group* group) {
       lengths[i] = std::min(lengths[i], length);
     }
   } while (std::ranges::any_of(calls, differs));
-  for (size_t r = 0; r < bodies.size(); ++r) group->rule_lengths[r] = lengths[bodies[r]];
+  for (size_t r = 0; r < bodies.size(); ++r) {
+    if (group->rule_lengths[r] != lengths[bodies[r]]) {
+      Refuse("a rule whose shortest text has another length");
+      return false;
+    }
+  }
+  if (!RecordsAreSound(*group)) {
+    Refuse("an object with a part that no text completes");
+    return false;
+  }
   return true;
 }
 
-// The same nodes as terms, made as the builder makes them.
-TermId TermReader::MakeNode(const GroupNode& node, std::span<const ProcId> procs,
-                            std::span<const TermId> made) {
-  auto child = [&](size_t i) {
-    const uint64_t reference = node.children[i];
-    return IsTerm(reference) ? TermId(static_cast<uint32_t>(reference >> 1)) : made[reference >> 1];
-  };
-  const size_t count = node.children.size();
-  switch (node.kind) {
-    case NodeKind::kSequence:
-    case NodeKind::kChoice: {
-      std::vector<TermId> parts;
-      for (size_t i = 0; i < count; ++i) parts.push_back(child(i));
-      return node.kind == NodeKind::kSequence ? s_.Sequence(parts) : s_.Choice(parts);
-    }
-    case NodeKind::kRepeat:
-      return s_.Repeat(child(0), node.min, node.max);
-    case NodeKind::kRule:
-      return s_.Call(procs[node.rule]);
-    case NodeKind::kRecord: {
-      program_.assign(1, StepWord(TermKind::kMembers, count - RecordView::kFixed));
-      uint64_t length =
-          ShortestRecord(RecordOf(node), [&](size_t i) { return s_.term(child(i)).min_length; });
-      for (size_t i = 0; i < count; ++i) program_.push_back(child(i).value);
-      program_.insert(program_.end(), node.record.begin(), node.record.end());
-      return length >= kMaxLength ? TermStore::Nothing() : s_.Call(s_.LazyProc(program_, length));
-    }
-    default:
-      break;
-  }
-  MemberSpec spec;
-  spec.separator = child(0);
-  spec.end = child(1);
-  spec.min = node.min;
-  spec.max = node.max;
-  spec.conditions = (uint32_t{1} << node.conditions) - 1;
-  for (size_t i = 0; i < node.uses.size(); ++i) {
-    MemberSpec::Member m{};
-    m.use = static_cast<MemberUse>(node.uses[i] & 0xFF);
-    m.meets = static_cast<uint32_t>(node.uses[i] >> 8);
-    m.term = child(i + 2);
-    if (s_.term(m.term).nullable) {
-      Refuse("a member that may be empty");
-      return TermStore::Nothing();
-    }
-    spec.members.push_back(m);
-  }
-  return s_.MembersOf(std::move(spec));
-}
-
-// The body of a rule as a program (body_program.h) of `nodes`, those that it reaches, children
-// first; false where it has lists of members, which have no step. `steps`: by node.
-bool TermReader::WriteGroupProgram(const Group& group, std::span<const ProcId> procs,
-                                   std::span<const uint32_t> nodes, std::span<uint32_t> steps) {
-  program_.clear();
-  uint32_t count = 0;
-  for (const uint32_t i : nodes) {
+// The rules that reach lists of members.
+ScratchVector<uint32_t> TermReader::RulesWithMembers(const Group& group) {
+  ScratchVector<bool> has(group.nodes.size());
+  auto reaches = [&](uint64_t reference) { return !IsTerm(reference) && has[reference >> 1]; };
+  for (size_t i = 0; i < group.nodes.size(); ++i) {
     const GroupNode& node = group.nodes[i];
-    if (node.kind == NodeKind::kRule) {
-      steps[i] = s_.Call(procs[node.rule]).value;
-      continue;
-    }
-    if (node.kind == NodeKind::kMembers || node.children.size() >= kMostStepParts) return false;
-    const bool repeat = node.kind == NodeKind::kRepeat, record = node.kind == NodeKind::kRecord;
-    if (record && i != nodes.back()) return false;  // the last step
-    const TermKind kind = repeat                             ? TermKind::kRepeat
-                          : record                           ? TermKind::kMembers
-                          : node.kind == NodeKind::kSequence ? TermKind::kSequence
-                                                             : TermKind::kChoice;
-    const size_t parts = node.children.size() - (record ? size_t{RecordView::kFixed} : 0);
-    program_.push_back(StepWord(kind, repeat ? 0 : parts));
-    const size_t first = program_.size();
-    program_.resize(first + node.children.size());
-    uint32_t* to = program_.data() + first;
-    for (const uint64_t child : node.children) {
-      const auto word = static_cast<uint32_t>(child >> 1);
-      if (word >= kLocalTerm) return false;
-      *to++ = IsTerm(child) ? word : steps[word];
-    }
-    if (record) program_.insert(program_.end(), node.record.begin(), node.record.end());
-    if (repeat) {
-      for (const int64_t bound : {node.min, node.max}) {
-        program_.push_back(static_cast<uint32_t>(bound));
-        program_.push_back(static_cast<uint32_t>(static_cast<uint64_t>(bound) >> 32));
-      }
-    }
-    steps[i] = count++ | kLocalTerm;
+    has[i] = node.kind == NodeKind::kMembers || std::ranges::any_of(node.children, reaches);
   }
-  return count > 0 && steps[nodes.back()] == (kLocalTerm | (count - 1));
-}
-
-// The bodies of a group's rules, which wait for a call where they may. Nodes that rules share are
-// written for each of them, within a bound.
-void TermReader::MakeBodies(const Group& group, std::span<const ProcId> procs) {
-  size_t may_wait = 4 * group.nodes.size();
-  ScratchVector<uint32_t> nodes, steps(group.nodes.size());
-  ScratchVector<uint32_t> seen(group.nodes.size());  // by which rule, from 1
-  ScratchVector<TermId> made(group.nodes.size());
-  ScratchVector<bool> done(group.nodes.size());
-  for (size_t r = 0; r < procs.size(); ++r) {
-    const uint64_t body = group.body(r);
-    if (IsTerm(body)) {
-      SetGroupBody(procs[r], TermId(static_cast<uint32_t>(body >> 1)));
-      continue;
-    }
-    const auto root = static_cast<uint32_t>(body >> 1), rule = static_cast<uint32_t>(r + 1);
-    nodes.assign(1, root);
-    seen[root] = rule;
-    for (size_t i = 0; i < nodes.size() && nodes.size() <= may_wait; ++i) {
-      for (const uint64_t child : group.nodes[nodes[i]].children) {
-        const auto node = static_cast<uint32_t>(child >> 1);
-        if (IsTerm(child) || seen[node] == rule) continue;
-        seen[node] = rule;
-        nodes.push_back(node);
-      }
-    }
-    if (nodes.size() <= may_wait) {
-      may_wait -= nodes.size();
-      std::ranges::sort(nodes);
-      if (WriteGroupProgram(group, procs, nodes, steps)) {
-        s_.SetProgram(procs[r], program_);
-        continue;
-      }
-    } else {
-      nodes.resize(root + 1);
-      std::iota(nodes.begin(), nodes.end(), uint32_t{0});
-    }
-    for (const uint32_t i : nodes) {
-      if (!done[i]) made[i] = MakeNode(group.nodes[i], procs, made);
-      done[i] = true;
-    }
-    SetGroupBody(procs[r], made[body >> 1]);
+  ScratchVector<uint32_t> rules;
+  for (uint32_t r = 0; r < group.rule_lengths.size(); ++r) {
+    if (reaches(group.body(r))) rules.push_back(r);
   }
-}
-
-void TermReader::SetGroupBody(ProcId proc, TermId body) {
-  if (body == TermStore::Nothing()) Refuse("a rule that no text completes");
-  s_.SetBody(proc, body);
+  return rules;
 }
 
 void TermReader::ReadGroup() {
   Group group;
-  const size_t rules = in_.Count(1), nodes = in_.Count(2);
+  const size_t rules = in_.Count(2), nodes = in_.Count(2);
   if (rules == 0) return in_.Fail();
   group.words.reserve(2 + rules + 8 * nodes);
   group.words = {rules, nodes};
@@ -382,6 +269,8 @@ void TermReader::ReadGroup() {
   for (size_t r = 0; r < rules && in_.ok(); ++r) {
     group.words.push_back(GroupReference(nodes, {}, &unused));
   }
+  group.rule_lengths.resize(rules);
+  for (uint64_t& length : group.rule_lengths) length = in_.Number(kMaxLength - 1);
   for (size_t i = 0; i < nodes && in_.ok() && error_.ok(); ++i) {
     ReadGroupWords(rules, &group.words, &nests);
   }
@@ -391,23 +280,22 @@ void TermReader::ReadGroup() {
     groups_.push_back(*known);
     return;
   }
-  group.nodes.reserve(nodes);
-  for (size_t at = 2 + rules; at < group.words.size();) {
-    group.nodes.push_back(ReadGroupNode(group.words, &at));
+  ScratchVector<uint32_t> at_once;
+  if (!trusted_ || has_members_) {
+    group.nodes.reserve(nodes);
+    for (size_t at = 2 + rules; at < group.words.size();) {
+      group.nodes.push_back(ReadGroupNode(group.words, &at));
+    }
+    at_once = RulesWithMembers(group);
   }
-  group.lengths.assign(nodes, kMaxLength);
-  group.rule_lengths.assign(rules, kMaxLength);
-  if (!FindLengths(&group)) return;  // over the bound, which Run() sees
-  if (std::ranges::count(group.rule_lengths, kMaxLength) > 0) {
-    return Refuse("a rule that no text completes");
-  }
-  if (!RecordsAreSound(group)) return Refuse("an object with a part that no text completes");
+  if (!trusted_ && !CheckLengths(&group)) return;
   ScratchVector<ProcId> procs;
-  procs.reserve(group.rule_lengths.size());
+  procs.reserve(rules);
   for (uint64_t length : group.rule_lengths) procs.push_back(s_.AddProc(length == 0, length));
-  MakeBodies(group, procs);
-  if (!error_.ok()) return;
-  groups_.push_back(s_.AddGroup(name, procs));
+  groups_.push_back(s_.AddGroup(name, procs, at_once));
+  for (const uint32_t rule : at_once) {
+    if (s_.BodyOf(procs[rule]) == TermStore::Nothing()) Refuse("a rule that no text completes");
+  }
 }
 
 }  // namespace grammask::internal

@@ -60,6 +60,7 @@ class TermWriter {
   static constexpr uint32_t kCannot = UINT32_MAX;
   struct Group {
     std::span<const uint64_t> words;  // its description
+    std::span<const ProcId> procs;
     std::optional<uint32_t> saved;
   };
   struct Place {

@@ -37,20 +37,20 @@ bool IsAscii(std::string_view text) {
 
 TermReader::TermReader(bool trusted, TermStore* store)
     : trusted_(trusted), s_(*store), most_(MostNested(s_.limits())) {
-  terms_ = {TermStore::Nothing(), TermStore::Empty(), TermStore::All()};
-  nests_.resize(3);
+  for (TermId t : {TermStore::Nothing(), TermStore::Empty(), TermStore::All()}) {
+    known_.push_back({t, {}});
+  }
 }
 
 Status TermReader::Read(std::string_view bytes, uint64_t offset) {
   in_ = ByteReader(bytes);
   offset_ = offset;
-  terms_.reserve(terms_.size() + bytes.size() / 8);
-  nests_.reserve(terms_.capacity());
+  known_.reserve(known_.size() + bytes.size() / 8);
   while (in_.left() > 0 && error_.ok()) {
     place_ = in_.offset();
     ReadRecord();
     if (!in_.ok()) return Damaged("it ends there, or a number is out of range");
-    if (terms_.size() + steps_ > s_.limits().max_ast_nodes) {
+    if (known_.size() + steps_ > s_.limits().max_ast_nodes) {
       return ResourceExhausted("the saved grammar takes more than limits.max_ast_nodes terms");
     }
     if (s_.over_budget()) {
@@ -81,8 +81,14 @@ void TermReader::Push(TermId term, Nest nest) {
   if (!in_.ok() || !error_.ok()) return;
   if (term == TermStore::Nothing()) return Refuse("a state that no text completes");
   if (TooDeep(nest)) return;
-  terms_.push_back(term);
-  nests_.push_back(nest);
+  known_.push_back({term, nest});
+}
+
+std::vector<TermId> TermReader::Take() const {
+  std::vector<TermId> terms;
+  terms.reserve(known_.size());
+  for (const Known& known : known_) terms.push_back(known.term);
+  return terms;
 }
 
 void TermReader::ReadRecord() {
@@ -96,10 +102,10 @@ void TermReader::ReadRecord() {
     case SavedTerm::kSequence: {
       const size_t head = Reference(), rest = Reference();
       if (!in_.ok()) return;
-      Nest nest = nests_[head];
+      Nest nest = known_[head].nest;
       ++nest.heads;
-      nest.lists = std::max(nest.lists, nests_[rest].lists);
-      return Push(s_.Sequence(terms_[head], terms_[rest]), nest);
+      nest.lists = std::max(nest.lists, known_[rest].nest.lists);
+      return Push(s_.Sequence(known_[head].term, known_[rest].term), nest);
     }
     case SavedTerm::kChoice: {
       Nest nest;
@@ -111,14 +117,14 @@ void TermReader::ReadRecord() {
       const size_t body = Reference();
       int64_t min = 0, max = 0;
       ReadSavedCounts(s_.limits(), &in_, &min, &max);
-      if (in_.ok()) Push(s_.Repeat(terms_[body], min, max), {0, nests_[body].lists});
+      if (in_.ok()) Push(s_.Repeat(known_[body].term, min, max), {0, known_[body].nest.lists});
       return;
     }
     case SavedTerm::kCall: {
       const size_t body = Reference();
       if (!in_.ok()) return;
-      if (terms_[body] == TermStore::Nothing()) return in_.Fail();
-      return Push(s_.Call(s_.ProcOf(terms_[body])));
+      if (known_[body].term == TermStore::Nothing()) return in_.Fail();
+      return Push(s_.Call(s_.ProcOf(known_[body].term)));
     }
     case SavedTerm::kAnd: {
       Nest nest;
@@ -130,9 +136,9 @@ void TermReader::ReadRecord() {
     case SavedTerm::kNot: {
       const size_t part = Reference();
       const uint64_t length = in_.Number(kMaxLength);
-      if (!in_.ok() || !Regular({&terms_[part], 1})) return;
-      return Push(trusted_ ? s_.NotOfLength(terms_[part], length) : s_.Not(terms_[part]),
-                  {0, nests_[part].lists});
+      if (!in_.ok() || !Regular({&known_[part].term, 1})) return;
+      return Push(trusted_ ? s_.NotOfLength(known_[part].term, length) : s_.Not(known_[part].term),
+                  {0, known_[part].nest.lists});
     }
     case SavedTerm::kMultiple: {
       const uint64_t remainder = in_.Number();
@@ -168,8 +174,8 @@ std::vector<TermId> TermReader::References(Nest* nest) {
   std::vector<TermId> parts(in_.Count(1));
   for (TermId& part : parts) {
     const size_t number = Reference();
-    part = terms_[number];
-    nest->Cover(nests_[number]);
+    part = known_[number].term;
+    nest->Cover(known_[number].nest);
   }
   if (parts.empty()) in_.Fail();
   return parts;
@@ -267,8 +273,8 @@ MemberSpec::Member TermReader::Use(uint64_t use, uint64_t meets, uint32_t condit
 void TermReader::ReadMembers() {
   MemberSpec spec;
   const size_t separator = Reference(), end = Reference();
-  spec.separator = terms_[separator];
-  spec.end = terms_[end];
+  spec.separator = known_[separator].term;
+  spec.end = known_[end].term;
   spec.min = static_cast<int64_t>(in_.Number(INT64_MAX));
   spec.max = static_cast<int64_t>(in_.Number(INT64_MAX));
   spec.conditions = static_cast<uint32_t>(in_.Number((1u << kMaxMemberConditions) - 1));
@@ -277,14 +283,14 @@ void TermReader::ReadMembers() {
     const uint64_t use = in_.Number();
     m = Use(use & 3, use >> 2, spec.conditions);
     const size_t number = Reference();
-    m.term = terms_[number];
+    m.term = known_[number].term;
     if (m.term == TermStore::Nothing() || term(number).nullable) in_.Fail();
   }
   if (!in_.ok()) return;
   if (spec.max < 1 || spec.min > spec.max || (spec.conditions & (spec.conditions + 1)) != 0) {
     return in_.Fail();
   }
-  const Nest nest{0, std::max(nests_[separator].lists, nests_[end].lists) + 1};
+  const Nest nest{0, std::max(known_[separator].nest.lists, known_[end].nest.lists) + 1};
   Push(s_.MembersOf(std::move(spec)), nest);
 }
 
@@ -294,10 +300,10 @@ void TermReader::ReadMemberState() {
   const auto met = static_cast<uint32_t>(in_.Number(UINT32_MAX));
   const auto written = static_cast<int64_t>(in_.Number(kMostWritten));
   if (!in_.ok() || term(begin).kind != TermKind::kMembers) return in_.Fail();
-  std::vector<uint64_t> seen(s_.MemberWords(terms_[begin]));
+  std::vector<uint64_t> seen(s_.MemberWords(known_[begin].term));
   for (uint64_t& word : seen) word = in_.Fixed(8);
   if (!in_.ok()) return;
-  Push(s_.RestoreMembers(terms_[begin], phase, met, written, seen), nests_[begin]);
+  Push(s_.RestoreMembers(known_[begin].term, phase, met, written, seen), known_[begin].nest);
 }
 
 StatusOr<std::vector<TermId>> ReadTerms(std::span<const SavedPart> parts, bool trusted,

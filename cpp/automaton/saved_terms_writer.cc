@@ -41,10 +41,12 @@ TermWriter::TermWriter(TermStore* store) : s_(*store) {
   for (TermId t : {TermStore::Nothing(), TermStore::Empty(), TermStore::All()}) {
     index_[t.value] = t.value;
   }
-  for (const auto& [name, procs] : s_.groups_) {
-    const auto group = static_cast<uint32_t>(groups_.size());
-    groups_.push_back({name.words, std::nullopt});
-    for (uint32_t i = 0; i < procs.size(); ++i) group_by_proc_[procs[i].value] = {group, i};
+  for (const RecursiveGroup& group : s_.groups_) {
+    const auto number = static_cast<uint32_t>(groups_.size());
+    groups_.push_back({group.words, group.procs, std::nullopt});
+    for (uint32_t i = 0; i < group.procs.size(); ++i) {
+      group_by_proc_[group.procs[i].value] = {number, i};
+    }
   }
 }
 
@@ -365,6 +367,7 @@ void TermWriter::WriteGroup(Group* group) {
   out_.Number(words[1]);
   size_t at = 2 + static_cast<size_t>(words[0]);
   for (size_t i = 2; i < at; ++i) reference(words[i]);
+  for (const ProcId proc : group->procs) out_.Number(s_.procs_[proc.value].min_length);
   while (at < words.size()) {
     const GroupNode node = ReadGroupNode(words, &at);
     out_.Byte(static_cast<uint8_t>(node.kind));

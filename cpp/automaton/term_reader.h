@@ -50,7 +50,7 @@ class TermReader {
   TermReader(bool trusted, TermStore* store);
 
   Status Read(std::string_view bytes, uint64_t offset);
-  std::vector<TermId> Take() { return std::move(terms_); }
+  std::vector<TermId> Take() const;
 
  private:
   using Nest = TermNest;
@@ -58,7 +58,7 @@ class TermReader {
     ScratchVector<uint64_t> words;
     ScratchVector<GroupNode> nodes;
     ScratchVector<uint64_t> lengths;       // by node, then of terms
-    ScratchVector<uint64_t> rule_lengths;  // of their shortest texts
+    ScratchVector<uint64_t> rule_lengths;  // of their shortest texts, as the file has them
     uint64_t body(size_t rule) const { return words[2 + rule]; }
   };
 
@@ -77,11 +77,11 @@ class TermReader {
   // The number of a term that stands before; 0 in vain.
   size_t Reference() { return At(in_.Number()); }
   size_t At(uint64_t back) {
-    if (back >= 1 && back <= terms_.size()) return terms_.size() - static_cast<size_t>(back);
+    if (back >= 1 && back <= known_.size()) return known_.size() - static_cast<size_t>(back);
     in_.Fail();
     return 0;
   }
-  const Term& term(size_t number) const { return s_.term(terms_[number]); }
+  const Term& term(size_t number) const { return s_.term(known_[number].term); }
   void ReadRecord();
   std::vector<TermId> References(Nest* nest);
   bool Regular(std::span<const TermId> parts);
@@ -105,13 +105,8 @@ class TermReader {
   uint64_t LengthOf(const Group& group, uint64_t reference) const;
   bool RecordsAreSound(const Group& group) const;
   uint64_t LengthOfMembers(const Group& group, const GroupNode& node) const;
-  bool FindLengths(Group* group);
-  TermId MakeNode(const GroupNode& node, std::span<const ProcId> procs,
-                  std::span<const TermId> made);
-  bool WriteGroupProgram(const Group& group, std::span<const ProcId> procs,
-                         std::span<const uint32_t> nodes, std::span<uint32_t> steps);
-  void MakeBodies(const Group& group, std::span<const ProcId> procs);
-  void SetGroupBody(ProcId proc, TermId body);
+  bool CheckLengths(Group* group);
+  static ScratchVector<uint32_t> RulesWithMembers(const Group& group);
   void ReadGroup();
 
   ByteReader in_{""};
@@ -120,10 +115,14 @@ class TermReader {
   TermStore& s_;
   const Nest most_;
   uint64_t place_ = 0;  // of the record at hand
-  std::vector<TermId> terms_;
-  std::vector<Nest> nests_;  // by term
+  struct Known {
+    TermId term;
+    Nest nest;
+  };
+  std::vector<Known> known_;  // by number
   std::vector<std::span<const ProcId>> groups_;
   std::vector<uint32_t> program_;  // of the body at hand
+  bool has_members_ = false;       // whether any group so far has lists of members
   size_t steps_ = 0;
   Status error_;
 };

@@ -755,19 +755,6 @@ void TermStore::NoteOverrun(Overrun what) {
   overrun_.store(what, std::memory_order_release);
 }
 
-std::optional<std::span<const ProcId>> TermStore::FindGroup(const GroupName& name) const {
-  auto it = groups_.find(name);
-  return it == groups_.end() ? std::nullopt : std::optional(it->second);
-}
-
-std::span<const ProcId> TermStore::AddGroup(const GroupName& name, std::span<const ProcId> procs) {
-  GroupName kept = name;
-  kept.words = memory_.Copy(name.words);
-  procs = memory_.Copy(procs);
-  groups_.emplace(kept, procs);
-  return procs;
-}
-
 size_t TermStore::memory_bytes() const {
   return memory_.bytes() + terms_.bytes() + procs_.bytes() + table_.bytes() +
          characters_.size() * 40 + classes_.size() * 28 + byte_class_ids_.size() * 96 +

@@ -261,9 +261,12 @@ class TermStore {
   bool MayBecome(std::string_view text, uint32_t value) const;
   // Whether any procedure captures. Lock.
   bool has_captures() const { return !capturing_by_body_.empty(); }
-  // Procedures of a recursive group, found again by the group's exact description. Lock.
+  // Procedures of a recursive group, found again by the group's exact description, which is well
+  // formed. Those that have no body make it of the description once it is asked for. Lock.
   std::optional<std::span<const ProcId>> FindGroup(const GroupName& name) const;
-  std::span<const ProcId> AddGroup(const GroupName& name, std::span<const ProcId> procs);
+  // Those of the rules `at_once` are made now, as any must be that has lists of members.
+  std::span<const ProcId> AddGroup(const GroupName& name, std::span<const ProcId> procs,
+                                   std::span<const uint32_t> at_once = {});
 
   // The edges of a state; takes the lock when they are not there yet.
   const Expansion& Expand(TermId id) {
@@ -520,6 +523,10 @@ class TermStore {
   }
   TermId Intern(const Key& key);
   TermId MakeBody(ProcId proc);
+  // The body of a rule of a group (recursive_groups.cc).
+  TermId MakeGroupBody(uint32_t group, uint32_t rule);
+  TermId MakeGroupNode(const RecursiveGroup& group, const GroupNode& node);
+  static std::vector<uint32_t> GroupRecord(const RecursiveGroup& group, const GroupNode& node);
   // What the program of `proc` makes: its body, or such a part of the record that it ends in.
   TermId RunProgram(std::span<const uint32_t> program, ProcId proc,
                     std::optional<RecordPartPlace> part);
@@ -697,7 +704,8 @@ class TermStore {
   std::unique_ptr<MemberTable> members_;
   std::unique_ptr<WordTable> words_;
   std::unique_ptr<RecordTable> records_;
-  absl::flat_hash_map<GroupName, std::span<const ProcId>> groups_;  // all that is in memory_
+  std::vector<RecursiveGroup> groups_;
+  absl::flat_hash_map<GroupName, uint32_t> group_ids_;  // the words are in memory_
   // kAnd and kNot only: edges whose targets have not been checked; whether it matches any text, see
   // emptiness.cc.
   ShardedMap<uint32_t, const Expansion*> raw_;

@@ -34,7 +34,7 @@ namespace internal {
 namespace {
 
 constexpr std::string_view kMagic = "\x89GMK\r\n\x1A\n";
-constexpr uint32_t kVersion = 5;
+constexpr uint32_t kVersion = 6;
 constexpr size_t kHeader = kSavedChecksumAt + 8;
 
 Status Damaged(std::string_view what, uint64_t place) {

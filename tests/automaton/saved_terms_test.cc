@@ -162,7 +162,7 @@ TEST(SavedTerms, DepthsThatWorkGoesDownByRecursionAreBounded) {
 
 TEST(SavedTerms, WhatNoTextCompletesIsRefused) {
   ByteWriter group;  // rule 0 ::= rule 0
-  Record(SavedTerm::kGroup, {1, 1, 0}, &group);
+  Record(SavedTerm::kGroup, {1, 1, 0, 1}, &group);
   group.Byte(static_cast<uint8_t>(NodeKind::kRule));
   for (int n : {0, 0}) group.Number(static_cast<uint64_t>(n));
   EXPECT_EQ(CodeOf(group), StatusCode::kInvalidArgument);
@@ -186,6 +186,7 @@ struct ForgedRecord {
 
   uint64_t children = 11;
   std::string key = "k";
+  uint64_t length = 7;  // of the rule, as the file has it
   uint64_t required = 1, empty = 0;
   Part any_key = kNothing, other = kNothing, quote = kText, value = kText;
 
@@ -203,7 +204,7 @@ struct ForgedRecord {
       const uint64_t back = part == kText ? 1 : part == kAnyText ? 2 : terms;
       out.Number(part == kNode ? 0 : back << 1 | 1);
     };
-    Record(SavedTerm::kGroup, {1, 2, 2}, &out);
+    Record(SavedTerm::kGroup, {1, 2, 2, length}, &out);
     out.Byte(static_cast<uint8_t>(NodeKind::kSequence));
     out.Number(1);
     reference(kNothing);
@@ -223,10 +224,12 @@ TEST(SavedTerms, RecordsWhoseStatesMightFailAreRefused) {
   using F = ForgedRecord;
   const StatusCode ok = StatusCode::kOk, bad = StatusCode::kInvalidArgument;
   EXPECT_EQ(F{}.Code(), ok);
-  EXPECT_EQ((F{.required = 0, .empty = 1, .value = F::kNothing}.Code()), ok);
-  EXPECT_EQ((F{.required = 0, .empty = 1, .value = F::kNode}.Code()), ok);
+  EXPECT_EQ((F{.length = 2, .required = 0, .empty = 1, .value = F::kNothing}.Code()), ok);
+  EXPECT_EQ((F{.length = 2, .required = 0, .empty = 1, .value = F::kNode}.Code()), ok);
   EXPECT_EQ((F{.any_key = F::kAnyText, .other = F::kText}.Code()), ok);
   EXPECT_EQ((F{.any_key = F::kAnyText}.Code()), ok);
+  EXPECT_EQ((F{.length = 6}.Code()), bad);
+  EXPECT_EQ((F{.length = 8}.Code()), bad);
   EXPECT_EQ((F{.children = 9}.Code()), bad);
   EXPECT_EQ((F{.key = ""}.Code()), bad);
   EXPECT_EQ((F{.key = "\xFF"}.Code()), bad);
@@ -234,7 +237,7 @@ TEST(SavedTerms, RecordsWhoseStatesMightFailAreRefused) {
   EXPECT_EQ((F{.empty = 2}.Code()), bad);
   for (const F::Part none : {F::kNothing, F::kNode}) {
     EXPECT_EQ((F{.value = none}.Code()), bad);
-    EXPECT_EQ((F{.required = 0, .empty = 1, .quote = none}.Code()), bad);
+    EXPECT_EQ((F{.length = 2, .required = 0, .empty = 1, .quote = none}.Code()), bad);
   }
   // Others whose key is not any text, or of which half is missing, or one part without a text.
   EXPECT_EQ((F{.any_key = F::kText, .other = F::kText}.Code()), bad);
