@@ -15,6 +15,7 @@
 // Cost: linear in the nodes, about 20 ns each. Tests: tests/automaton/build_test.cc.
 #include "automaton/build.h"
 
+#include <absl/container/flat_hash_set.h>
 #include <absl/container/inlined_vector.h>
 
 #include <algorithm>
@@ -284,12 +285,37 @@ class TermBuilder {
     }
   }
 
-  // Scalars are told apart by their texts, also where a rule stands for them.
-  TermId TextsOf(TermId member) {
-    if (s_.term(member).kind != TermKind::kCall) return member;
-    const TermId body = s_.BodyOf(ProcId(static_cast<uint32_t>(s_.term(member).a)));
-    // Nothing as long as it is being made.
-    return body != TermStore::Nothing() && s_.term(body).regular ? body : member;
+  // Whether all texts of a node begin with a bracket, as its first literals tell.
+  bool PlainlyCompound(NodeId id) const {
+    absl::InlinedVector<NodeId, 8> todo = {id};
+    absl::flat_hash_set<NodeId> seen;
+    while (!todo.empty()) {
+      const NodeId top = todo.back();
+      todo.pop_back();
+      if (!seen.insert(top).second) continue;
+      const StoredNode& node = stored_.stored(top);
+      const std::span<const NodeId> children = stored_.Children(top);
+      switch (node.kind) {
+        case NodeKind::kBytes:
+          if (Text(node)[0] != '[' && Text(node)[0] != '{') return false;
+          break;
+        case NodeKind::kSequence:
+          todo.push_back(children[0]);
+          break;
+        case NodeKind::kRecord:
+          todo.push_back(children[RecordView::kOpen]);
+          break;
+        case NodeKind::kChoice:
+          todo.insert(todo.end(), children.begin(), children.end());
+          break;
+        case NodeKind::kRule:
+          todo.push_back(g_.rule_body(RuleId(node.size)));
+          break;
+        default:
+          return false;
+      }
+    }
+    return true;
   }
 
   TermId MakeMembers(const NodeView& v) {
@@ -300,15 +326,16 @@ class TermBuilder {
     spec.max = v.members.max();
     spec.conditions = (uint32_t{1} << v.members.conditions()) - 1;
     for (size_t i = 0; i < v.members.uses().size(); ++i) {
-      TermId term = ChildTerm(v.children[i + 2]);
+      const TermId term = ChildTerm(v.children[i + 2]);
       const MemberUse use = v.members.use(i);
-      if (use == MemberUse::kDistinct) term = TextsOf(term);
       if (s_.term(term).nullable) {
         failed_ =
             InvalidArgument("a member of Members matches the empty text; each must be longer");
         return TermStore::Nothing();
       }
-      spec.members.push_back({.use = use, .meets = v.members.meets(i), .term = term});
+      spec.members.push_back(
+          {.use = use, .meets = v.members.meets(i), .place = v.members.place(i), .term = term});
+      if (HasOwnValue(use) && !PlainlyCompound(v.children[i + 2])) s_.PartLast(&spec);
     }
     if (MayRunOut(spec)) {
       failed_ = InvalidArgument(
@@ -322,14 +349,55 @@ class TermBuilder {
   // Whether a list might come to lack members for its lower bound, as values were written before.
   bool MayRunOut(const MemberSpec& spec) {
     if (spec.min <= 1 || spec.members.size() == 1) return false;
+    // For each place that must be filled some member has more values than can be written before.
+    int64_t places = 0;
+    uint64_t filled = 0, enough = 0;
+    for (const MemberSpec::Member& m : spec.members) {
+      if (m.use != MemberUse::kPlaced) continue;
+      places = std::max<int64_t>(places, m.place + 1);
+      if (m.place >= spec.min) continue;
+      filled |= uint64_t{1} << m.place;
+      if (s_.EnoughValues(m.term, PlacesAlike(spec, m, m.place) + 1)) {
+        enough |= uint64_t{1} << m.place;
+      }
+    }
+    if (filled != enough) return true;
+    if (places >= spec.min) return false;
     bool distinct = false;
     for (const MemberSpec::Member& m : spec.members) {
       if (m.use == MemberUse::kRepeated) return false;
       if (m.use != MemberUse::kDistinct) continue;
-      if (s_.EnoughValues(m.term, spec.min)) return false;
+      const int64_t alike = places > 0 ? PlacesAlike(spec, m, places) : 0;
+      if (s_.EnoughValues(m.term, alike + spec.min - places)) return false;
       distinct = true;
     }
     return distinct;
+  }
+
+  // Before place `before`, those at which values may be that `member` has, too.
+  int64_t PlacesAlike(const MemberSpec& spec, const MemberSpec::Member& member, int64_t before) {
+    const ByteSet first = FirstBytes(member.term);
+    uint64_t alike = 0;
+    for (const MemberSpec::Member& m : spec.members) {
+      if (m.use != MemberUse::kPlaced || m.place >= before) continue;
+      if (!(FirstBytes(m.term) & first).empty()) alike |= uint64_t{1} << m.place;
+    }
+    return std::popcount(alike);
+  }
+
+  // What texts with other first bytes cannot be equal to: numbers have several spellings, and what
+  // has whitespace around it may be anything. Rules of their own are for arrays and objects.
+  ByteSet FirstBytes(TermId member) {
+    ByteSet bytes, numbers = ByteSet::Range('0', '9');
+    numbers.Add('-');
+    const Expansion& e = s_.ExpandLocked(member);
+    for (const ByteEdge& edge : e.bytes) bytes.AddRange(edge.lo, edge.hi);
+    if (!(bytes & numbers).empty()) bytes = bytes | numbers;
+    ByteSet compound, space;
+    for (uint8_t b : {'[', '{'}) compound.Add(b);
+    for (uint8_t b : {' ', '\t', '\n', '\r'}) space.Add(b);
+    if (!e.calls.empty() || !(bytes & compound).empty()) bytes = bytes | compound;
+    return (bytes & space).empty() ? bytes : ByteSet::All();
   }
 
   void BuildRegular(NodeId id) {
@@ -461,7 +529,8 @@ class TermBuilder {
   uint64_t MembersLength(const NodeView& v) {
     ScratchVector<ListMember> members;
     for (size_t i = 0; i < v.members.uses().size(); ++i) {
-      members.push_back({v.members.use(i), v.members.meets(i), at(v.children[i + 2]).length});
+      members.push_back(
+          {v.members.use(i), v.members.meets(i), v.members.place(i), at(v.children[i + 2]).length});
     }
     return ListLength(members, at(v.children[0]).length, at(v.children[1]).length, v.members.min(),
                       v.members.max(), v.members.conditions());

@@ -42,6 +42,11 @@ uint64_t ShortestList(MembersLeft left, const ConditionCover& cover) {
     if (length == kMaxLength || left.required + n > left.most) continue;
     int64_t missing = std::max<int64_t>(0, left.least - left.required - n);
     if (left.required + n + missing > left.most) continue;
+    for (uint64_t placed : left.placed) {
+      if (missing == 0) break;
+      length = AddLengths(length, placed);
+      --missing;
+    }
     for (uint64_t optional : left.optional) {
       if (missing == 0 || optional >= left.repeated) break;
       length = AddLengths(length, optional);
@@ -71,6 +76,10 @@ uint64_t ListLength(std::span<const ListMember> members, uint64_t separator, uin
         break;
       case MemberUse::kOptional:
         left.optional.push_back(length);
+        break;
+      case MemberUse::kPlaced:
+        if (m.place >= left.placed.size()) left.placed.resize(m.place + size_t{1}, kMaxLength);
+        left.placed[m.place] = std::min(left.placed[m.place], length);
         break;
       default:
         left.repeated = std::min(left.repeated, length);

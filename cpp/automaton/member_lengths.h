@@ -43,6 +43,7 @@ struct MembersLeft {
   uint64_t required_length = 0;
   uint32_t unmet = 0;                   // conditions
   int64_t least = 0, most = 0;          // members in all
+  std::vector<uint64_t> placed = {};    // lengths of those at the next places
   std::vector<uint64_t> optional = {};  // lengths of those that may come once
   uint64_t repeated = 0;                // of the shortest that may come again and again
 };
@@ -54,6 +55,7 @@ uint64_t ShortestList(MembersLeft left, const ConditionCover& cover);
 struct ListMember {
   MemberUse use;
   uint32_t meets;
+  uint32_t place;
   uint64_t length;
 };
 uint64_t ListLength(std::span<const ListMember> members, uint64_t separator, uint64_t end,

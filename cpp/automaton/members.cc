@@ -7,6 +7,9 @@
 // state. States are interned when a text gets there, so there are as many as orders that were
 // really written. Of {a?, b} after b come the end and a separator with a.
 //
+// Members that have places come in their turn, and others after them: of those that may come once
+// the state has then the first ones.
+//
 // A member is offered only where the list can be completed after it: the required members that are
 // left, and those that meet the conditions left, must fit under the upper bound. A distinct member
 // is its texts without all spellings of the values written. That is regular, so nothing leads into
@@ -15,6 +18,8 @@
 // Cost: some 200 ns for each member that may come next, once for a state. Tests:
 // tests/automaton/members_test.cc, tests/grammar/json_schema_test.cc.
 #include "automaton/members.h"
+
+#include <absl/container/flat_hash_set.h>
 
 #include <algorithm>
 #include <bit>
@@ -36,11 +41,32 @@ constexpr size_t kMaxStates = 20'000;
 
 }  // namespace
 
+void MemberTable::EndBeforeGap(MemberSpec* spec) {
+  uint32_t places = 0;
+  uint64_t filled = 0;
+  for (const MemberSpec::Member& m : spec->members) {
+    if (m.use != MemberUse::kPlaced) continue;
+    places = std::max(places, m.place + 1);
+    if (m.term != TermStore::Nothing()) filled |= uint64_t{1} << m.place;
+  }
+  const auto reached = static_cast<uint32_t>(std::countr_one(filled));
+  if (reached == places) return;
+  std::erase_if(spec->members, [&](const MemberSpec::Member& m) {
+    return m.use != MemberUse::kPlaced || m.place >= reached;
+  });
+}
+
 void MemberTable::Prepare(MemberSpec* spec) const {
   for (MemberSpec::Member& m : spec->members) {
     m.length = s_.term(m.term).min_length;
-    if (ComesOnce(m.use)) m.bit = spec->once++;
     spec->unlimited |= !ComesOnce(m.use);
+    if (m.use == MemberUse::kPlaced) {
+      m.bit = m.place;
+      spec->places = std::max(spec->places, m.place + 1);
+      spec->once = spec->places;
+    } else if (ComesOnce(m.use)) {
+      m.bit = spec->once++;
+    }
   }
   const uint64_t separator = s_.term(spec->separator).min_length;
   std::vector<ConditionCover::Member> meeting;
@@ -129,6 +155,48 @@ bool MemberTable::Compound(TermId texts) {
   });
 }
 
+void MemberTable::PartLast(MemberSpec* spec) {
+  MemberSpec::Member member = spec->members.back();
+  ByteSet brackets;
+  for (uint8_t b : {'[', '{'}) brackets.Add(b);
+  absl::InlinedVector<TermId, 8> scalars, others, todo = {member.term};
+  absl::flat_hash_set<uint32_t> seen;
+  while (!todo.empty()) {
+    const TermId top = todo.back();
+    todo.pop_back();
+    const Term& t = s_.term(top);
+    if (t.kind == TermKind::kChoice && !t.regular) {
+      todo.insert(todo.end(), t.children().begin(), t.children().end());
+    } else if (t.kind == TermKind::kCall) {
+      const TermId body = s_.BodyOf(ProcId(static_cast<uint32_t>(t.a)));
+      if (body == TermStore::Nothing()) {
+        others.push_back(top);
+      } else if (seen.insert(top.value).second) {
+        todo.push_back(body);
+      }
+    } else if (!t.regular) {
+      others.push_back(top);
+    } else {
+      ByteSet first;
+      for (const ByteEdge& e : s_.ExpandLocked(top).bytes) first.AddRange(e.lo, e.hi);
+      auto beginning = [&](const ByteSet& bytes) {
+        if ((first & bytes).empty()) return TermStore::Nothing();
+        if ((first & ~bytes).empty()) return top;
+        const TermId both[] = {top, s_.Sequence(s_.ByteClass(bytes), TermStore::All())};
+        return s_.And(both);
+      };
+      scalars.push_back(beginning(~brackets));
+      others.push_back(beginning(brackets));
+    }
+  }
+  const TermId of_scalars = s_.Choice(scalars), of_others = s_.Choice(others);
+  if (of_scalars == TermStore::Nothing()) return;
+  spec->members.back().term = of_scalars;
+  if (of_others == TermStore::Nothing()) return;
+  member.term = of_others;
+  spec->members.push_back(member);
+}
+
 bool MemberTable::EnoughValues(TermId texts, int64_t count) {
   if (Compound(texts)) return true;
   if (count <= 1 || PlainlyEnough(texts, static_cast<uint64_t>(count))) return true;
@@ -155,12 +223,13 @@ bool MemberTable::EnoughValues(TermId texts, int64_t count) {
 }
 
 TermId MemberTable::Begin(MemberSpec spec) {
+  EndBeforeGap(&spec);
   std::erase_if(spec.members, [&](const MemberSpec::Member& m) {
     return m.term == TermStore::Nothing() && m.use != MemberUse::kRequired;
   });
   for (MemberSpec::Member& m : spec.members) {
     if (m.term == TermStore::Nothing()) return TermStore::Nothing();
-    if (m.use != MemberUse::kDistinct) m.proc = s_.ProcOf(m.term);
+    if (!HasOwnValue(m.use)) m.proc = s_.ProcOf(m.term);
   }
   if (spec.members.empty() || spec.end == TermStore::Nothing()) return TermStore::Nothing();
   if (spec.separator == TermStore::Nothing()) {  // then there is no second member
@@ -170,18 +239,31 @@ TermId MemberTable::Begin(MemberSpec spec) {
   Key key = {spec.separator.value, spec.end.value, static_cast<uint64_t>(spec.min),
              static_cast<uint64_t>(spec.max), spec.conditions};
   for (const MemberSpec::Member& m : spec.members) {
-    key.push_back(uint64_t{m.term.value} << 32 | m.meets << 8 | static_cast<uint32_t>(m.use));
+    key.push_back(uint64_t{m.term.value} << 32 | MemberWord(m.use, m.meets, m.place));
   }
   auto [it, added] = spec_ids_.try_emplace(std::move(key), static_cast<uint32_t>(specs_.size()));
   const uint32_t id = it->second;
   if (added) {
     Prepare(&spec);
     for (MemberSpec::Member& m : spec.members) {
-      if (m.use != MemberUse::kDistinct) continue;
+      if (!HasOwnValue(m.use)) continue;
       m.compound = Compound(m.term);
       bool guessed = false;
       m.endless = m.compound || PlainlyEnough(m.term, kMaxLength, &guessed);
       m.lasting = m.endless && !guessed;
+      m.free = m.endless;
+    }
+    // What follows a placed member is of another one, which may have few values.
+    for (MemberSpec::Member& m : spec.members) {
+      if (m.use != MemberUse::kPlaced) continue;
+      bool some = false, many = false;
+      for (const MemberSpec::Member& next : spec.members) {
+        const uint32_t place = next.use == MemberUse::kPlaced ? next.place : spec.places;
+        if (place != m.place + 1) continue;
+        some = true;
+        many |= next.endless || next.use == MemberUse::kRepeated;
+      }
+      m.free &= many || !some;
     }
     spec.by_proc.resize(spec.members.size());
     std::iota(spec.by_proc.begin(), spec.by_proc.end(), 0u);
@@ -221,8 +303,9 @@ TermId MemberTable::Restore(TermId begin, MemberPhase phase, uint32_t met, int64
   const size_t words = (spec.once + 63) / 64;
   const bool overfull =
       spec.once % 64 != 0 && seen.size() == words && seen.back() >> (spec.once % 64);
+  const bool gap = spec.places > 0 && !seen.empty() && (seen[0] & (seen[0] + 1)) != 0;
   if ((met & ~spec.conditions) != 0 || written < 0 || written > most || seen.size() != words ||
-      overfull) {
+      overfull || gap) {
     return TermStore::Nothing();
   }
   state.seen = seen;
@@ -280,6 +363,11 @@ bool MemberTable::MayEnd(const MemberState& state) const {
 std::optional<uint32_t> MemberTable::After(const MemberState& state,
                                            const MemberSpec::Member& member) {
   const MemberSpec& spec = specs_[state.spec];
+  if (spec.places > 0) {
+    const auto next_place = static_cast<uint32_t>(std::popcount(state.seen[0]));
+    const bool placed = member.use == MemberUse::kPlaced;
+    if (next_place != (placed ? member.place : spec.places)) return std::nullopt;
+  }
   MemberState next = state;
   next.met |= member.meets;
   absl::InlinedVector<uint64_t, 4> seen(state.seen.begin(), state.seen.end());
@@ -326,13 +414,13 @@ void MemberTable::Read(const Term& term, const Readings& out) {
       const MemberSpec::Member member = spec.members[spec.by_proc[i]];
       const std::optional<uint32_t> after = After(state, member);
       if (!after) continue;
-      if (member.use != MemberUse::kDistinct) {
+      if (!HasOwnValue(member.use)) {
         out.calls->push_back({member.proc, TermOf(*after, MemberPhase::kAfter)});
         continue;
       }
       const TermId others = member.compound ? member.term : Others(member.term, state.values);
       if (others == TermStore::Nothing()) continue;
-      out.calls->push_back({s_.CapturingProcOf(others, member.compound, member.endless),
+      out.calls->push_back({s_.CapturingProcOf(others, member.compound, member.free),
                             TermOf(*after, MemberPhase::kRead)});
     }
     return;
@@ -376,6 +464,12 @@ uint64_t MemberTable::MinLength(int64_t id, MemberPhase phase) const {
     const uint64_t length = AddLengths(m.length, separator);
     if (!ComesOnce(m.use)) {
       left.repeated = std::min(left.repeated, length);
+    } else if (m.use == MemberUse::kPlaced) {
+      const auto next_place = static_cast<uint32_t>(std::popcount(state.seen[0]));
+      if (m.place < next_place) continue;
+      const size_t at = m.place - next_place;
+      if (at >= left.placed.size()) left.placed.resize(at + 1, kMaxLength);
+      left.placed[at] = std::min(left.placed[at], length);
     } else if (m.use == MemberUse::kOptional && !(state.seen[m.bit / 64] >> (m.bit % 64) & 1)) {
       left.optional.push_back(length);
     }

@@ -25,14 +25,17 @@ namespace grammask::internal {
 struct MemberSpec {
   struct Member {
     MemberUse use;
-    uint32_t meets;         // conditions
-    ProcId proc;            // what is called for it, but for a distinct one
-    TermId term;            // its texts
-    uint32_t bit;           // its place in MemberState::seen, where it may come once
-    uint64_t length;        // of its shortest text
-    bool compound = false;  // distinct, and an array or object
-    bool endless = false;   // distinct, and plainly with infinitely many values
-    bool lasting = false;   // distinct, and has other values whatever is written
+    uint32_t meets;      // conditions
+    uint32_t place = 0;  // kPlaced
+    ProcId proc;         // what is called for it, but for a distinct one
+    TermId term;         // its texts
+    uint32_t bit;        // its place in MemberState::seen, where it may come once
+    uint64_t length;     // of its shortest text
+    // Of those that HasOwnValue():
+    bool compound = false;  // an array or object
+    bool endless = false;   // plainly with infinitely many values
+    bool lasting = false;   // has other values whatever is written
+    bool free = false;      // and so, plainly, has what follows it
   };
   std::vector<Member> members;
   TermId separator, end;
@@ -41,7 +44,8 @@ struct MemberSpec {
 
   // Made by MemberTable.
   std::vector<uint32_t> by_proc;  // members, as ascending calls; distinct ones have none yet
-  uint32_t once = 0;              // members that may come once
+  uint32_t once = 0;              // members that may come once, a place for all that are at it
+  uint32_t places = 0;            // of those placed
   bool unlimited = false;         // some member may come any number of times
   ConditionCover cover;
 };
@@ -83,6 +87,10 @@ class MemberTable {
   void Read(const Term& term, const Readings& out);
   // The length of the shortest text of the kMembers term (state, phase).
   uint64_t MinLength(int64_t state, MemberPhase phase) const;
+  // Makes of the last member, one that HasOwnValue(), two where it has scalars, which are told
+  // apart by their texts, and arrays or objects, also where rules stand for them. What is still
+  // being made is taken for the latter.
+  void PartLast(MemberSpec* spec);
   // Whether a distinct member with these texts has `count` values. Of more than kMaxTried that are
   // not plainly there, and of arrays and objects, this is taken for granted.
   bool EnoughValues(TermId texts, int64_t count);
@@ -115,6 +123,8 @@ class MemberTable {
     std::unique_ptr<const CapturedValue> compound;  // an array or object
   };
 
+  // Without what is behind a place at which nothing can be.
+  static void EndBeforeGap(MemberSpec* spec);
   void Prepare(MemberSpec* spec) const;
   void CountRequired(MemberState* state) const;
   bool Compound(TermId texts);

@@ -113,9 +113,11 @@ TermId TermStore::MakeGroupNode(const RecursiveGroup& group, const GroupNode& no
   for (size_t i = 0; i < node.uses.size(); ++i) {
     const TermId member = parts[i + 2];
     if (terms_[member.value].nullable) return Nothing();  // only a forged file has such
-    spec.members.push_back({.use = static_cast<MemberUse>(node.uses[i] & 0xFF),
-                            .meets = static_cast<uint32_t>(node.uses[i] >> 8),
+    spec.members.push_back({.use = UseOfWord(node.uses[i]),
+                            .meets = MeetsOfWord(node.uses[i]),
+                            .place = PlaceOfWord(node.uses[i]),
                             .term = member});
+    if (HasOwnValue(spec.members.back().use)) PartLast(&spec);
   }
   return MembersOf(std::move(spec));
 }

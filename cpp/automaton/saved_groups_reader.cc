@@ -68,11 +68,12 @@ void TermReader::ReadGroupWords(uint64_t rules, ScratchVector<uint64_t>* words,
       const uint64_t conditions = in_.Number(kMaxMemberConditions);
       if (children < 3 || max < 1 || min > max) return in_.Fail();
       words->insert(words->end(), {min, max, conditions});
+      ScratchVector<uint32_t> uses;
       for (uint64_t i = 2; i < children && in_.ok(); ++i) {
-        const uint64_t use = in_.Number();
-        Use(use & 0xFF, use >> 8, (uint32_t{1} << conditions) - 1);
-        words->push_back(use);
+        uses.push_back(Use((uint32_t{1} << conditions) - 1));
       }
+      if (!PlacesAreSound(uses, static_cast<uint32_t>(conditions))) in_.Fail();
+      words->insert(words->end(), uses.begin(), uses.end());
       break;
     }
     case NodeKind::kRule:
@@ -169,8 +170,8 @@ uint64_t TermReader::LengthOfMembers(const Group& group, const GroupNode& node) 
   auto length = [&](size_t child) { return LengthOf(group, node.children[child]); };
   std::vector<ListMember> members;
   for (size_t i = 0; i < node.uses.size(); ++i) {
-    members.push_back({static_cast<MemberUse>(node.uses[i] & 0xFF),
-                       static_cast<uint32_t>(node.uses[i] >> 8), length(i + 2)});
+    members.push_back({UseOfWord(node.uses[i]), MeetsOfWord(node.uses[i]),
+                       PlaceOfWord(node.uses[i]), length(i + 2)});
   }
   return ListLength(members, length(0), length(1), node.min, node.max, node.conditions);
 }

@@ -259,15 +259,14 @@ void TermReader::ReadTokens() {
   if (in_.ok()) Push(s_.Tokens(set));
 }
 
-// The use and conditions of a member.
-MemberSpec::Member TermReader::Use(uint64_t use, uint64_t meets, uint32_t conditions) {
-  MemberSpec::Member m{};
-  m.use = static_cast<MemberUse>(use);
-  m.meets = static_cast<uint32_t>(meets);
-  const bool fits =
-      use <= 3 && (meets & ~uint64_t{conditions}) == 0 && (meets == 0 || !ComesOnce(m.use));
+// The MemberWord() of a member.
+uint32_t TermReader::Use(uint32_t conditions) {
+  const auto word = static_cast<uint32_t>(in_.Number(UINT32_MAX));
+  const uint32_t meets = MeetsOfWord(word);
+  const bool fits = UseOfWord(word) <= MemberUse::kPlaced && (meets & ~conditions) == 0 &&
+                    (meets == 0 || !ComesOnce(UseOfWord(word)));
   if (!fits) in_.Fail();
-  return m;
+  return word;
 }
 
 void TermReader::ReadMembers() {
@@ -279,15 +278,20 @@ void TermReader::ReadMembers() {
   spec.max = static_cast<int64_t>(in_.Number(INT64_MAX));
   spec.conditions = static_cast<uint32_t>(in_.Number((1u << kMaxMemberConditions) - 1));
   spec.members.resize(in_.Count(2));
+  ScratchVector<uint32_t> words;
   for (MemberSpec::Member& m : spec.members) {
-    const uint64_t use = in_.Number();
-    m = Use(use & 3, use >> 2, spec.conditions);
+    const uint32_t word = Use(spec.conditions);
+    words.push_back(word);
+    m.use = UseOfWord(word);
+    m.meets = MeetsOfWord(word);
+    m.place = PlaceOfWord(word);
     const size_t number = Reference();
     m.term = known_[number].term;
     if (m.term == TermStore::Nothing() || term(number).nullable) in_.Fail();
   }
   if (!in_.ok()) return;
-  if (spec.max < 1 || spec.min > spec.max || (spec.conditions & (spec.conditions + 1)) != 0) {
+  if (spec.max < 1 || spec.min > spec.max || (spec.conditions & (spec.conditions + 1)) != 0 ||
+      !PlacesAreSound(words, spec.conditions)) {
     return in_.Fail();
   }
   const Nest nest{0, std::max(known_[separator].nest.lists, known_[end].nest.lists) + 1};

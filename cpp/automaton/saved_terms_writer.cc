@@ -338,7 +338,7 @@ void TermWriter::WriteMembers(const Term& t) {
   out_.Number(spec.conditions);
   out_.Number(spec.members.size());
   for (const MemberSpec::Member& m : spec.members) {
-    out_.Number(static_cast<uint32_t>(m.use) | uint64_t{m.meets} << 2);
+    out_.Number(MemberWord(m.use, m.meets, m.place));
     Reference(m.term);
   }
 }

@@ -90,7 +90,7 @@ class TermReader {
   void ReadWords();
   void ReadByteClass();
   void ReadTokens();
-  MemberSpec::Member Use(uint64_t use, uint64_t meets, uint32_t conditions);
+  uint32_t Use(uint32_t conditions);
   void ReadMembers();
   void ReadMemberState();
 

@@ -597,6 +597,7 @@ TermId TermStore::Tokens(const TokenSet& tokens) {
   return Intern({.kind = TermKind::kTokens, .a = static_cast<int64_t>(it->second)});
 }
 
+void TermStore::PartLast(MemberSpec* spec) { members_->PartLast(spec); }
 TermId TermStore::MembersOf(MemberSpec spec) { return members_->Begin(std::move(spec)); }
 
 bool TermStore::EnoughValues(TermId texts, int64_t count) {
@@ -646,8 +647,8 @@ ProcId TermStore::ProcOf(TermId body) {
   return it->second;
 }
 
-ProcId TermStore::CapturingProcOf(TermId body, bool compound, bool endless) {
-  auto [it, added] = capturing_by_body_.try_emplace(body.value);
+ProcId TermStore::CapturingProcOf(TermId body, bool compound, bool free) {
+  auto [it, added] = capturing_by_body_.try_emplace(uint64_t{body.value} << 1 | free);
   if (added) {
     const Term& t = terms_[body.value];
     it->second = AddProc(t.nullable, t.min_length);
@@ -655,7 +656,7 @@ ProcId TermStore::CapturingProcOf(TermId body, bool compound, bool endless) {
     p.body = body;
     p.captures = true;
     p.compound = compound;
-    p.endless = endless;
+    p.free = free;
   }
   return it->second;
 }

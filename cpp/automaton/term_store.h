@@ -160,8 +160,9 @@ struct Proc {
   TermId body;
   bool nullable = false;
   bool captures = false;  // what it read matters to where it returns: TermStore::Received
-  // Of one that captures: its texts are arrays and objects; plainly infinitely many values.
-  bool compound = false, endless = false;
+  // Of one that captures: its texts are arrays and objects; whatever it reads, there are plainly
+  // values left for what follows.
+  bool compound = false, free = false;
   uint64_t min_length = 0;
   std::span<const uint32_t> program;  // of a lazy one
 };
@@ -215,6 +216,8 @@ class TermStore {
   static uint64_t ShortestSpelling(std::string_view text, bool json);
   // All members in any order; Nothing() when no list of them is possible.
   TermId MembersOf(MemberSpec spec);
+  // Takes the last member apart by the kinds of its values: MemberTable::PartLast.
+  void PartLast(MemberSpec* spec);
   // Whether distinct members of these texts have `count` different values: see members.h.
   bool EnoughValues(TermId texts, int64_t count);
   // A state of the members that begin in `begin`: MemberTable::Restore. Lock.
@@ -241,7 +244,7 @@ class TermStore {
   // The procedure with this body that is no part of a cycle; one for each body. Lock.
   ProcId ProcOf(TermId body);
   // The procedure with this body whose text is told to where it returns. Lock.
-  ProcId CapturingProcOf(TermId body, bool compound, bool endless);
+  ProcId CapturingProcOf(TermId body, bool compound, bool free);
   // The procedure whose body `program` makes (see body_program.h), once it is asked for: of a large
   // grammar most states are never met. One for each program. Lock.
   ProcId LazyProc(std::span<const uint32_t> program, uint64_t min_length);
@@ -699,7 +702,7 @@ class TermStore {
   std::array<TermId, 128> json_escapes_{};  // the literal that JsonEscapes() of one begins with
   std::array<TermId, 16> hex_digits_{};
   absl::flat_hash_map<uint32_t, ProcId> procs_by_body_;
-  absl::flat_hash_map<uint32_t, ProcId> capturing_by_body_;
+  absl::flat_hash_map<uint64_t, ProcId> capturing_by_body_;
   ShardedMap<std::string_view, ProcId, TextHash> lazy_;  // lazy procedures by their programs
   std::unique_ptr<MemberTable> members_;
   std::unique_ptr<WordTable> words_;

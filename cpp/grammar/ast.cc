@@ -58,8 +58,24 @@ void AppendNumber(uint32_t number, std::string* out) {
 }  // namespace
 
 std::string_view MemberUseName(MemberUse use) {
-  constexpr std::string_view kNames[] = {"optional", "required", "repeated", "distinct"};
+  constexpr std::string_view kNames[] = {"optional", "required", "repeated", "distinct", "placed"};
   return kNames[static_cast<size_t>(use)];
+}
+
+bool PlacesAreSound(std::span<const uint32_t> words, uint32_t conditions) {
+  uint64_t places = 0;
+  bool others = conditions > 0;
+  for (const uint32_t word : words) {
+    const MemberUse use = UseOfWord(word);
+    if (use != MemberUse::kPlaced) {
+      others |= ComesOnce(use);
+    } else if (PlaceOfWord(word) >= kMaxMemberPlaces) {
+      return false;
+    } else {
+      places |= uint64_t{1} << PlaceOfWord(word);
+    }
+  }
+  return places == 0 || (!others && (places & (places + 1)) == 0);
 }
 
 struct Grammar::Data {

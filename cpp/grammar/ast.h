@@ -73,19 +73,40 @@ enum class MemberUse : uint8_t {
   kRepeated,  // any number of times
   kDistinct,  // any number of times, each time with another value: the member's texts are JSON
               // strings, numbers, true, false and null, and compared as such (1 and 1.0 are equal)
+  kPlaced,    // one of those at a place of the list, with a value that no other such or distinct
+              // member has. Where there are such, they are at the first places, and beside them are
+              // only repeated and distinct members, and no conditions
 };
 // Whether such a member comes once at most; the others may meet conditions.
 constexpr bool ComesOnce(MemberUse use) {
-  return use == MemberUse::kOptional || use == MemberUse::kRequired;
+  return use == MemberUse::kOptional || use == MemberUse::kRequired || use == MemberUse::kPlaced;
 }
-// "optional", "required", "repeated", "distinct".
+// Whether no two such members may have the same value.
+constexpr bool HasOwnValue(MemberUse use) {
+  return use == MemberUse::kDistinct || use == MemberUse::kPlaced;
+}
+// "optional", "required", "repeated", "distinct", "placed".
 std::string_view MemberUseName(MemberUse use);
-inline constexpr size_t kMaxMemberConditions = 8;
+inline constexpr size_t kMaxMemberConditions = 8, kMaxMemberPlaces = 64;
+// A member's use and conditions, or place, in a word.
+constexpr uint32_t MemberWord(MemberUse use, uint32_t meets, uint32_t place) {
+  return static_cast<uint32_t>(use) | (use == MemberUse::kPlaced ? place : meets) << 8;
+}
+constexpr MemberUse UseOfWord(uint64_t word) { return static_cast<MemberUse>(word & 0xFF); }
+constexpr uint32_t MeetsOfWord(uint64_t word) {
+  return UseOfWord(word) == MemberUse::kPlaced ? 0 : static_cast<uint32_t>(word >> 8);
+}
+constexpr uint32_t PlaceOfWord(uint64_t word) {
+  return UseOfWord(word) == MemberUse::kPlaced ? static_cast<uint32_t>(word >> 8) : 0;
+}
+// Whether members placed are as MemberUse says, with some at each place up to the last.
+bool PlacesAreSound(std::span<const uint32_t> words, uint32_t conditions);
 struct Members {
   struct Member {
     NodeId node;  // must not match the empty text
     MemberUse use = MemberUse::kOptional;
     uint32_t meets = 0;  // which conditions this member meets, a bit each; none where it comes once
+    uint32_t place = 0;  // kPlaced: of those before it in the list, their number
   };
   NodeId separator, end;
   ScratchVector<Member> members;
@@ -102,9 +123,10 @@ class MembersView {
   int64_t min() const { return Bound(0); }
   int64_t max() const { return Bound(2); }
   uint32_t conditions() const { return words_[count_ + 4]; }
-  std::span<const uint32_t> uses() const { return {words_, count_}; }  // MemberUse | meets << 8
-  MemberUse use(size_t i) const { return static_cast<MemberUse>(words_[i] & 0xFF); }
-  uint32_t meets(size_t i) const { return words_[i] >> 8; }
+  std::span<const uint32_t> uses() const { return {words_, count_}; }  // MemberWord()
+  MemberUse use(size_t i) const { return UseOfWord(words_[i]); }
+  uint32_t meets(size_t i) const { return MeetsOfWord(words_[i]); }
+  uint32_t place(size_t i) const { return PlaceOfWord(words_[i]); }
 
  private:
   int64_t Bound(size_t at) const {

@@ -175,7 +175,8 @@ StatusOr<NodeId> EbnfParser::MakeMembers(std::span<const NodeId> arguments, uint
     return Error(macro,
                  "Members takes a literal with bounds and a word for each member, such as "
                  "\"1.. required optional repeated distinct\", then the separator, what ends the "
-                 "list, and the members");
+                 "list, and the members; \"placed:0\" and so on stand only beside repeated and "
+                 "distinct ones, with no place left out");
   };
   if (arguments.size() < 4 || builder_.node(arguments[0]).kind != NodeKind::kBytes) return error();
   Members members{.separator = arguments[1], .end = arguments[2], .members = {}};
@@ -202,8 +203,8 @@ StatusOr<NodeId> EbnfParser::MakeMembers(std::span<const NodeId> arguments, uint
     words.remove_prefix(1);
     std::string_view name = words.substr(0, words.find_first_of(" :"));
     bool known = false;
-    for (MemberUse use :
-         {MemberUse::kOptional, MemberUse::kRequired, MemberUse::kRepeated, MemberUse::kDistinct}) {
+    for (MemberUse use : {MemberUse::kOptional, MemberUse::kRequired, MemberUse::kRepeated,
+                          MemberUse::kDistinct, MemberUse::kPlaced}) {
       if (name == MemberUseName(use)) {
         member.use = use;
         known = true;
@@ -211,6 +212,13 @@ StatusOr<NodeId> EbnfParser::MakeMembers(std::span<const NodeId> arguments, uint
     }
     if (!known) return error();
     words.remove_prefix(name.size());
+    if (member.use == MemberUse::kPlaced) {
+      if (!words.starts_with(':')) return error();
+      words.remove_prefix(1);
+      std::optional<int64_t> place = number();
+      if (!place || *place >= static_cast<int64_t>(kMaxMemberPlaces)) return error();
+      member.place = static_cast<uint32_t>(*place);
+    }
     while (words.starts_with(':')) {
       words.remove_prefix(1);
       std::optional<int64_t> condition = number();
@@ -224,6 +232,11 @@ StatusOr<NodeId> EbnfParser::MakeMembers(std::span<const NodeId> arguments, uint
     members.members.push_back(member);
   }
   if (!words.empty()) return error();
+  ScratchVector<uint32_t> uses;
+  for (const Members::Member& m : members.members) {
+    uses.push_back(MemberWord(m.use, m.meets, m.place));
+  }
+  if (!PlacesAreSound(uses, members.conditions)) return error();
   return builder_.Members(members);
 }
 

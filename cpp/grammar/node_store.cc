@@ -141,7 +141,7 @@ ScratchVector<uint32_t> EncodeMembers(const Members& m) {
   for (const Members::Member& member : m.members) words.push_back(member.node.value);
   const auto children = static_cast<uint32_t>(words.size());
   for (const Members::Member& member : m.members) {
-    words.push_back(static_cast<uint32_t>(member.use) | member.meets << 8);
+    words.push_back(MemberWord(member.use, member.meets, member.place));
   }
   for (int64_t bound : {m.min, m.max}) {
     words.push_back(static_cast<uint32_t>(bound));

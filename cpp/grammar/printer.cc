@@ -164,6 +164,7 @@ void AppendMemberUses(const MembersView& members, std::string* out) {
   for (size_t i = 0; i < members.uses().size(); ++i) {
     *out += ' ';
     *out += MemberUseName(members.use(i));
+    if (members.use(i) == MemberUse::kPlaced) *out += ':' + std::to_string(members.place(i));
     for (uint32_t c = 0; c < members.conditions(); ++c) {
       if (members.meets(i) >> c & 1) *out += ':' + std::to_string(c);
     }

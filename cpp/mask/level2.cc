@@ -153,7 +153,7 @@ void MaskCache::WalkCaptured(const Level1& level1, SetId set, RetId ret, const P
   const SetId returned = sets_.Returned(set, ret);
   if (returned == SetTable::Dead()) return;
   ScratchVector<TokenId> unsure;
-  const bool all = (capturing != nullptr && !capturing->endless) || sets_.Body(returned).captures;
+  const bool all = (capturing != nullptr && !capturing->free) || sets_.Body(returned).captures;
   const int64_t rounds = TermStore::kManyRounds + vocab_->max_token_bytes();
   // Whether items of a set are inside a value, and whether these, or values that may begin, leave
   // as much open as that.

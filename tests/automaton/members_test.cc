@@ -191,6 +191,40 @@ TEST(Members, DistinctValuesThatRunOut) {
   EXPECT_EQ(lacking.status().code(), StatusCode::kUnsatisfiable);
 }
 
+TEST(Members, PlacesComeFirst) {
+  World w(R"(root ::= Members("1.. placed:0 placed:1 placed:1 distinct", ",", ";", [0-9], "a", "1",
+      [0-9] | "b"))");
+  for (const char* list : {"1;", "1,a;", "2,1;", "1,a,b;", "2,1,b,3;", "1,a,2,b,0;"}) {
+    EXPECT_TRUE(w.Accepts(list)) << list;
+  }
+  for (const char* list : {"a", "b", "1,b", "1,1,", "1,2", "1,a,1;", "2,1,2,", "2,1,a"}) {
+    EXPECT_EQ(w.After(list), SetTable::Dead()) << list;
+  }
+  // Of a value at a place the text does not matter afterwards, nor whose it was.
+  EXPECT_EQ(w.States("1,a,2,"), w.States("2,a,1,"));
+  EXPECT_NE(w.States("1,a,"), w.States("2,a,"));
+}
+
+TEST(Members, PlacesAtWhichNothingIsLeft) {
+  // The value of the first may be that of the second, which may be left out.
+  World w(R"(root ::= Members("1.. placed:0 placed:1 repeated", ",", ";", [1-2], "1.0", "x"))");
+  EXPECT_TRUE(w.Accepts("2,1.0,x,x;"));
+  EXPECT_TRUE(w.Accepts("1;"));
+  EXPECT_EQ(w.After("1,"), SetTable::Dead());
+  World must(R"(root ::= Members("2.. placed:0 placed:1", ",", ";", [1-2], "1"))");
+  EXPECT_EQ(must.status().code(), StatusCode::kInvalidArgument);
+  World two(R"(root ::= Members("2.. placed:0 placed:1", ",", ";", [1-2], [1-2]))");
+  EXPECT_TRUE(two.Accepts("2,1;"));
+  EXPECT_EQ(two.After("2;"), SetTable::Dead());
+  EXPECT_EQ(two.After("1,1"), SetTable::Dead());
+  // What is behind a place without any text is not there.
+  World gap(R"(root ::= Members("1.. placed:0 placed:1 repeated", ",", ";", "a", [], "x"))");
+  EXPECT_TRUE(gap.Accepts("a;"));
+  EXPECT_EQ(gap.After("a,"), SetTable::Dead());
+  World none(R"(root ::= Members("2.. placed:0 placed:1 repeated", ",", ";", "a", [], "x"))");
+  EXPECT_EQ(none.status().code(), StatusCode::kUnsatisfiable);
+}
+
 // ---- The shortest text ----
 
 // A random list over a and b; no two members need to differ.

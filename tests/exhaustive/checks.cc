@@ -289,8 +289,8 @@ bool CheckGrammar(const internal::Grammar& grammar, const SmallVocabulary& vocab
     plain = plain && kind != NodeKind::kJsonText && kind != NodeKind::kJsonClass;
     if (kind != NodeKind::kMembers) continue;
     for (const uint32_t use : grammar.node(NodeId(i)).members.uses()) {
-      const bool distinct = static_cast<MemberUse>(use & 0xFF) == MemberUse::kDistinct;
-      checker.check_shortest_exactly = checker.check_shortest_exactly && !distinct;
+      const bool own = HasOwnValue(UseOfWord(use));
+      checker.check_shortest_exactly = checker.check_shortest_exactly && !own;
     }
   }
   checker.check_forced_exactly = plain && vocabulary.letters == "ab";

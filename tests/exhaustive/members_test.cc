@@ -111,8 +111,20 @@ class RandomLists {
   NodeId List() {
     Members list{.separator = Separator(), .end = End(), .members = {}};
     if (style_.distinct && Below(4) != 0) {
-      list.members.push_back({Regular(2), MemberUse::kDistinct});
+      // Up to two places, at which one or two members may be; nothing behind them, or any number.
+      // Where some of these must be there, each has values left, else the list would be refused.
+      const auto places = static_cast<uint32_t>(Below(2) == 0 ? 0 : 1 + Below(2));
       list.min = 1 + static_cast<int64_t>(Below(3));
+      const bool many = places > 0 && list.min > 1;
+      for (uint32_t place = 0; place < places; ++place) {
+        for (size_t more = 1 + Below(2); more > 0; --more) {
+          list.members.push_back(
+              {.node = many ? Any() : Regular(2), .use = MemberUse::kPlaced, .place = place});
+        }
+      }
+      if (places == 0 || Below(3) != 0) {
+        list.members.push_back({many ? Any() : Regular(2), MemberUse::kDistinct});
+      }
     } else {
       list.conditions = Below(3) == 0 ? static_cast<uint32_t>(1 + Below(2)) : 0;
       const size_t members = 1 + Below(4);
@@ -130,6 +142,12 @@ class RandomLists {
     const NodeId made = b_->Members(list);
     // Many lists of conditions are not possible; a few of those are enough.
     return made == b_->Nothing() && Below(4) != 0 ? List() : made;
+  }
+
+  NodeId Any() {
+    std::vector<NodeId> all;
+    for (const std::string& literal : style_.literals) all.push_back(b_->Bytes(literal));
+    return b_->Choice(all);
   }
 
   NodeId Regular(int depth) {

@@ -95,6 +95,8 @@ const Reading kReadings[] = {
      R"(root ::= Token(1, 3) ExcludeToken(2) ExcludeToken())"},
     {R"(root ::= <[1000]> !<[7]>+)", R"(root ::= Token(1000) ExcludeToken(7)+)"},
     // Members: the first argument has the bounds and a word for each member.
+    {R"(root ::= Members("1..9 placed:0 placed:1 repeated distinct", ",", ";", "a", "b", "c", [0-9]+))",
+     R"(root ::= Members("1..9 placed:0 placed:1 repeated distinct", ",", ";", "a", "b", "c", [0-9]+))"},
     {R"(root ::= Members("1..3 required optional repeated:0 distinct", ",", ";", "a", "b", "c", [0-9]+))",
      R"(root ::= Members("1..3 required optional repeated:0 distinct", ",", ";", "a", "b", "c", [0-9]+))"},
     {R"(root ::= Members("2.. repeated:1:0 repeated:1", ", " | "/", "", "a" "b" | "c", root))",

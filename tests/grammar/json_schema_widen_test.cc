@@ -52,10 +52,10 @@ struct Case {
 TEST(JsonSchemaWiden, LeavesOutTheSmallestPart) {
   const Case cases[] = {
       {R"({"prefixItems":[{"type":"integer"}],"items":{"type":"number"},"uniqueItems":true,
-          "maxItems":2,"type":"array"})",
+          "contains":{"const":1},"maxItems":2,"type":"array"})",
        "#/uniqueItems",
-       {"[]", "[1,2]", "[1,1]"},
-       {"[1,2,3]", "[\"a\"]"}},
+       {"[1]", "[1,2]", "[1,1]"},
+       {"[1,2,3]", "[\"a\"]", "[2]"}},
       // A pattern without a form; the length beside it holds.
       {R"({"type":"string","pattern":"^(a|b)\\1$","maxLength":2})",
        "#/pattern",
@@ -63,7 +63,7 @@ TEST(JsonSchemaWiden, LeavesOutTheSmallestPart) {
        {"\"aaa\"", "1"}},
       // One bad tool among many.
       {R"({"oneOf":[{"type":"object","properties":{"tool":{"const":"a"},"x":{"type":"array",
-          "prefixItems":[{"type":"number"}],"uniqueItems":true}},"required":["tool"]},{"type":"object","properties":{"tool":
+          "prefixItems":[{"type":"number"}],"contains":{"const":1},"uniqueItems":true}},"required":["tool"]},{"type":"object","properties":{"tool":
           {"const":"b"},"y":{"type":"integer"}},"required":["tool"]}]})",
        "#/oneOf/0/properties/x/uniqueItems",
        {R"({"tool":"a","x":[1,1]})", R"({"tool":"b","y":2})"},

@@ -100,10 +100,23 @@ std::string CanonicalValue(std::string_view text) {
 MemberLists::MemberLists(const Grammar& grammar, NodeId node)
     : grammar_(grammar), view_(grammar_.node(node)) {}
 
+// Members with places come one after another, before all that have none.
+bool MemberLists::InItsPlace(const State& state, size_t i) const {
+  const MembersView& m = view_.members;
+  uint32_t written = 0, places = 0;
+  for (size_t k = 0; k < count(); ++k) {
+    if (m.use(k) != MemberUse::kPlaced) continue;
+    written += state.used[k];
+    places = std::max(places, m.place(k) + 1);
+  }
+  return written == (m.use(i) == MemberUse::kPlaced ? m.place(i) : places);
+}
+
 std::optional<MemberLists::State> MemberLists::After(const State& state, size_t i,
                                                      std::string_view text) const {
   const MembersView& m = view_.members;
   if (m.max() != kUnbounded && state.written == m.max()) return std::nullopt;
+  if (!InItsPlace(state, i)) return std::nullopt;
   State next = state;
   switch (m.use(i)) {
     case MemberUse::kOptional:
@@ -116,6 +129,10 @@ std::optional<MemberLists::State> MemberLists::After(const State& state, size_t 
       break;
     case MemberUse::kDistinct:
       next.met |= m.meets(i);
+      if (!next.values.insert(CanonicalValue(text)).second) return std::nullopt;
+      break;
+    case MemberUse::kPlaced:
+      next.used[i] = true;
       if (!next.values.insert(CanonicalValue(text)).second) return std::nullopt;
       break;
   }

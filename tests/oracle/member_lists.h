@@ -47,7 +47,7 @@ class MemberLists {
   NodeId separator() const { return view_.children[0]; }
   NodeId end() const { return view_.children[1]; }
   NodeId member(size_t i) const { return view_.children[i + 2]; }
-  bool distinct(size_t i) const { return view_.members.use(i) == MemberUse::kDistinct; }
+  bool distinct(size_t i) const { return HasOwnValue(view_.members.use(i)); }
 
   // With one member more, whose text is `text`; nullopt where it may not come.
   std::optional<State> After(const State& state, size_t i, std::string_view text) const;
@@ -58,6 +58,7 @@ class MemberLists {
   bool CanGoOn(const State& state, const Productive& productive);
 
  private:
+  bool InItsPlace(const State& state, size_t i) const;
   bool CanEnd(const State& state, const Productive& productive);
   const std::vector<std::string>& Texts(size_t i, std::string_view begun);
 

@@ -109,6 +109,26 @@ ASKED = {
         {"contains": {"required": ["v"]}, "minItems": 6},
         lambda v: len(v) == 6,
     ),
+    "anything after a string and a number": (
+        "anything",
+        {"prefixItems": [{"type": "string"}, {"type": "number"}], "minItems": 2},
+        lambda v: isinstance(v[0], str) and type(v[1]) in (int, float),
+    ),
+    "scalars after two booleans": (
+        "scalars",
+        {"prefixItems": [{"type": "boolean"}, {"type": "boolean"}]},
+        lambda v: all(isinstance(x, bool) for x in v[:2]),
+    ),
+    "few values after one of them that may be a number": (
+        "few values",
+        {"prefixItems": [{"enum": ["aa", 1, 1.5]}, {"type": ["string", "null"]}]},
+        lambda v: v[:1] in ([], ["aa"], [1], [1.5]) and set(v[2:]) <= {"a", "aa", "ab"},
+    ),
+    "objects and arrays after another one": (
+        "objects of any names",
+        {"prefixItems": [{"type": ["object", "array"]}, {"items": {"type": "null"}}], "maxItems": 3},
+        lambda v: isinstance(v[0] if v else {}, (dict, list)) and len(v) <= 3,
+    ),
 }
 SCHEMAS |= {name: SCHEMAS[items] | more for name, (items, more, _) in ASKED.items()}
 
@@ -270,3 +290,28 @@ def test_asked_elements_run_out(compiler):
 def test_there_are_lists_without_end(compiler, items):
     schema = {"type": "array", "uniqueItems": True, "items": ITEMS[items], "minItems": 10**6}
     compiler.compile_json_schema(schema)
+
+
+@pytest.mark.parametrize(
+    "value", ["number | text | list", "other | list\nother ::= number | text", '[0-9]+ | "[" [0-9]? "]" | "true" | text']
+)
+def test_rules_of_scalars_and_arrays(compiler, value):
+    """A distinct member may be a rule for values of all kinds: each is told apart as it is alone."""
+    compiled = compiler.compile_grammar(
+        f"""root ::= "[" Members("1.. distinct", ",", "]", value)
+value ::= {value}
+number ::= [0-9]+
+text ::= "\\"" [a-z]* "\\""
+list ::= "[" [0-9]? "]"
+"""
+    )
+    refused = 0
+    for text in ["[", '["a",', '["a",12,', '["a",12,[1],1', '[[1],"aa",[],', '["a","a', '[1,11,"k",[2],"']:
+        matcher = grammask.GrammarMatcher(compiled)
+        assert matcher.accept_string(text)
+        allowed = set(allowed_ids(matcher, len(TOKENS)))
+        for token in range(STOP):
+            accepted = matcher.fork().accept_token(token)
+            assert (token in allowed) == accepted, (text, TOKENS[token])
+            refused += not accepted and TOKENS[token] in (b'"a"', b"[1", b'a"', b'"a","a"')
+    assert refused > 5

@@ -4,14 +4,16 @@
 // optional parts, and the rest repeats: with a prefix a, b and rest r, at least one, the elements
 // are a (end | ,b (,r)* end). Distinct elements (uniqueItems) are possible where all elements come
 // from a few literals, or are scalars: a Members node keeps track of what has been written (ast.h).
-// After a prefix, a rule for each set of literals used so far offers those that are left. Linear in
-// the prefix; for distinct elements after one in the number of such sets, which is bounded.
+// After a prefix, a rule for each set of literals used so far offers those that are left, or the
+// elements of the prefix have places in the Members node. Linear in the prefix; for distinct
+// literals after one in the number of such sets, which is bounded.
 //
 // Counts of some elements (contains): emit_counts.cc. Tests: tests/grammar/json_schema_test.cc.
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/scratch.h"
+#include "base/sorted.h"
 #include "grammar/json_schema/emit_containers.h"
 #include "grammar/json_schema/string_count.h"
 
@@ -26,6 +28,16 @@ constexpr size_t kMaxUsedSets = 5'000;
 // How far into elements and members values are counted, and up to how many.
 constexpr int kCountDepth = 6;
 constexpr int64_t kMany = int64_t{1} << 30;
+
+// Values of different kinds are never equal.
+uint32_t KindsOf(const ValueSet& set) {
+  uint32_t kinds = 0;
+  for (const bool has : {set.null, set.false_value, set.true_value, !set.numbers.empty(),
+                         !set.strings.empty(), !set.arrays.empty() || !set.objects.empty()}) {
+    kinds = kinds << 1 | has;
+  }
+  return kinds;
+}
 
 }  // namespace
 
@@ -192,9 +204,23 @@ StatusOr<std::optional<int64_t>> ArrayEmitter::CountAnew(ExprId expr, int depth)
       sum.reset();
     }
   };
-  // Of sets that may overlap the sum says nothing, but one with many values is enough.
+  // Of sets that may overlap the sum says nothing, but one with many values is enough, and a few
+  // values are told one by one.
+  std::optional<ScratchVector<ScratchString>> few;
+  if (set->numbers.size() > 1) few.emplace();
   for (const NumberSet& n : set->numbers) {
-    const std::optional<int64_t> count = n.Count(kMany);
+    const auto members = few ? n.Members(kMaxLiterals) : std::nullopt;
+    if (!members) few.reset();
+    for (size_t i = 0; members && i < members->size(); ++i) {
+      few->push_back(ScratchString((*members)[i].ToString()));
+    }
+  }
+  if (few) {
+    SortUnique(&*few);
+    add(static_cast<int64_t>(few->size()));
+  }
+  for (size_t i = 0; !few && i < set->numbers.size(); ++i) {
+    const std::optional<int64_t> count = set->numbers[i].Count(kMany);
     add(count == kMany || set->numbers.size() == 1 ? count : unknown);
   }
   for (const StringSet& s : set->strings) {
@@ -327,12 +353,15 @@ StatusOr<std::optional<ScratchVector<ArrayEmitter::Kind>>> ArrayEmitter::Kinds()
   const int64_t most = SchemaEmitter::kMaxConditions;
   for (const ArraySet::Count& c : counts) {
     if (c.from > 0) return UniqueUnsupported("elements with contains from some position on");
-    if (c.max != kUnbounded) return UniqueUnsupported("elements with maxContains beside them");
     if (c.min > most)
       return UniqueUnsupported("elements with a minContains over " + std::to_string(most) +
                                " beside them");
     GM_ASSIGN_OR_RETURN(std::optional<int64_t> count,
                         CountOf(pool.And(set_.rest, c.expr), kCountDepth));
+    // As many as there are may all be there.
+    if (c.max != kUnbounded && (!count || *count > c.max)) {
+      return UniqueUnsupported("elements with maxContains beside them");
+    }
     if (!count && c.min > 1) {
       return UniqueUnsupported(
           "elements with a minContains of which it is not plain how many there are");
@@ -396,14 +425,8 @@ StatusOr<NodeId> ArrayEmitter::Unique() {
     }
     for (const ArraySet::Count& c : set_.some) all.conditions += static_cast<uint32_t>(c.min);
     for (const Kind& kind : *kinds) {
-      GM_ASSIGN_OR_RETURN(const ValueSet* values, e_.normaliser_.Evaluate(kind.expr));
-      e_.normaliser_.MarkEmitted(kind.expr);
-      GM_ASSIGN_OR_RETURN(NodeId scalars, Scalars(*values));
-      all.members.push_back({scalars, MemberUse::kDistinct, kind.meets});
-      if (!values->arrays.empty() || !values->objects.empty()) {
-        all.members.push_back(
-            {e_.Containers(kind.expr, depth_ + 1), MemberUse::kDistinct, kind.meets});
-      }
+      GM_RETURN_IF_ERROR(AddDistinct(
+          kind.expr, {.node = {}, .use = MemberUse::kDistinct, .meets = kind.meets}, &all));
     }
   }
   all.min = min_;
@@ -411,19 +434,73 @@ StatusOr<NodeId> ArrayEmitter::Unique() {
   return builder_.Members(all);
 }
 
-// The same where the position matters: a rule for each set of literals used so far.
+// Adds the scalars of `expr` as a member such as `member`, and its arrays and objects as another.
+Status ArrayEmitter::AddDistinct(ExprId expr, Members::Member member, Members* all) {
+  GM_ASSIGN_OR_RETURN(const ValueSet* values, e_.normaliser_.Evaluate(expr));
+  e_.normaliser_.MarkEmitted(expr);
+  GM_ASSIGN_OR_RETURN(member.node, Scalars(*values));
+  all->members.push_back(member);
+  if (!values->arrays.empty() || !values->objects.empty()) {
+    member.node = e_.Containers(expr, depth_ + 1);
+    all->members.push_back(member);
+  }
+  return {};
+}
+
+// The same where the position matters. Whatever was written before it, each element that must be
+// there has a value left; one that may be there is where it has one.
 StatusOr<NodeId> ArrayEmitter::UniqueAfterPrefix() {
-  auto unsupported = [&] {
-    return UniqueUnsupported(
-        "elements after others of their own (prefixItems), unless all come from "
-        "a short list of values,");
-  };
+  GM_ASSIGN_OR_RETURN(std::optional<NodeId> of_literals, LiteralsAfterPrefix());
+  if (of_literals.has_value()) return *of_literals;
+  const auto length = static_cast<int64_t>(std::min<uint64_t>(set_.prefix.size(), max_));
+  if (length > static_cast<int64_t>(kMaxMemberPlaces)) {
+    return UniqueUnsupported("elements after so many others of their own (prefixItems)");
+  }
+  NodeId after = e_.layout_.After();
+  Members all{.separator = builder_.Sequence({after, comma_}),
+              .end = builder_.Sequence({after, end_}),
+              .members = {},
+              .min = min_,
+              .max = max_};
+  ScratchVector<uint32_t> kinds_before;
+  for (int64_t i = 0; i <= length && i < max_; ++i) {
+    const ExprId expr = set_.at(static_cast<size_t>(i));
+    GM_ASSIGN_OR_RETURN(const ValueSet* values, e_.normaliser_.Evaluate(expr));
+    const bool compound = !values->arrays.empty() || !values->objects.empty();
+    const uint32_t kinds = KindsOf(*values);
+    GM_ASSIGN_OR_RETURN(std::optional<int64_t> count, CountOf(expr, kCountDepth));
+    const bool rest = i == length;
+    // So many of its values may be written before the last element that it stands for.
+    int64_t before =
+        std::ranges::count_if(kinds_before, [&](uint32_t k) { return (k & kinds) != 0; });
+    if (rest) before += std::min(compound ? max_ : std::max(min_, i + 1), kMany) - i - 1;
+    kinds_before.push_back(kinds);
+    const bool enough = count.has_value() && (*count == 0 || *count == kMany || *count > before);
+    // Of scalars none is begun where none is left.
+    if ((compound || i < min_) && !enough) {
+      return UniqueUnsupported(
+          "elements after others of their own (prefixItems), of which it is not plain that there "
+          "are more than come before them,");
+    }
+    Members::Member member{.node = {}, .use = MemberUse::kDistinct};
+    if (!rest) {
+      member.use = MemberUse::kPlaced;
+      member.place = static_cast<uint32_t>(i);
+    }
+    GM_RETURN_IF_ERROR(AddDistinct(expr, member, &all));
+  }
+  return builder_.Members(all);
+}
+
+// The same where all elements are of a few values: a rule for each set of those used so far.
+StatusOr<std::optional<NodeId>> ArrayEmitter::LiteralsAfterPrefix() {
+  std::optional<NodeId> none;
   // What each position may hold, over one table of literals.
   ScratchVector<Literal> table;
   ScratchVector<ScratchVector<size_t>> allowed;
   for (size_t i = 0; i <= set_.prefix.size(); ++i) {
     GM_ASSIGN_OR_RETURN(auto literals, Literals(set_.at(i)));
-    if (!literals) return unsupported();
+    if (!literals) return none;
     allowed.emplace_back();
     for (Literal& l : *literals) {
       size_t at = 0;
@@ -432,7 +509,7 @@ StatusOr<NodeId> ArrayEmitter::UniqueAfterPrefix() {
       allowed.back().push_back(at);
     }
   }
-  if (table.size() > kMaxLiterals) return unsupported();
+  if (table.size() > kMaxLiterals) return none;
   // After the literals in `used` are written: a comma and another one, or the end.
   absl::flat_hash_map<uint64_t, RuleId> rules;
   ScratchVector<uint64_t> waiting;
@@ -459,14 +536,17 @@ StatusOr<NodeId> ArrayEmitter::UniqueAfterPrefix() {
   };
   NodeId first = choices(0, builder_.Empty());
   while (!waiting.empty()) {
-    if (rules.size() > kMaxUsedSets) return unsupported();
+    if (rules.size() > kMaxUsedSets) {
+      return UniqueUnsupported(
+          "elements of so many values after others of their own (prefixItems)");
+    }
     uint64_t used = waiting.back();
     waiting.pop_back();
     RuleId rule = rules[used];
     NodeId body = choices(used, comma_);
     builder_.SetBody(rule, body);
   }
-  return first;
+  return std::optional(first);
 }
 
 StatusOr<NodeId> ArrayEmitter::Run() {

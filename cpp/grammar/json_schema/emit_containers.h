@@ -105,6 +105,8 @@ class ArrayEmitter {
   StatusOr<std::optional<ScratchVector<Kind>>> Kinds();
   StatusOr<NodeId> Unique();
   StatusOr<NodeId> UniqueAfterPrefix();
+  StatusOr<std::optional<NodeId>> LiteralsAfterPrefix();
+  Status AddDistinct(ExprId expr, Members::Member member, Members* all);
   StatusOr<std::optional<int64_t>> CountOf(ExprId expr, int depth);
   StatusOr<std::optional<int64_t>> CountAnew(ExprId expr, int depth);
   StatusOr<std::optional<int64_t>> CountOf(const ArraySet& set, int depth);
