@@ -152,7 +152,8 @@ struct LoadOptions {
   Limits limits;
 };
 
-// A grammar made ready for one vocabulary. A handle; thread-safe: many matchers, on many threads.
+// A grammar made ready for one vocabulary, with the mask that outputs begin with. A handle;
+// thread-safe: many matchers, on many threads.
 class CompiledGrammar {
  public:
   Grammar grammar() const;

@@ -107,7 +107,7 @@ def test_limits_are_those_of_the_compiler(tokenizer_info):
 def test_a_limit_that_stops_a_mask_can_be_raised(tokenizer_info):
     # Each text of a's and b's leads to a state of its own.
     regex = "[ab]*a[ab]{9}"
-    steps = 300
+    steps = 200
 
     def fill(limit):
         compiler = grammask.GrammarCompiler(tokenizer_info, limits={"max_mask_steps": limit})
