@@ -9,8 +9,6 @@
 // Cost: linear in the group but for the passes, whose words count towards max_ast_nodes. Tests:
 // tests/automaton/saved_terms_test.cc, tests/fuzz/saved_grammar_fuzz.cc.
 #include <algorithm>
-#include <numeric>
-#include <utility>
 
 #include "automaton/body_program.h"
 #include "automaton/members.h"

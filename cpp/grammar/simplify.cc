@@ -167,14 +167,14 @@ NodeId Simplifier::Members(const internal::Members& given) {
   uint32_t met = 0;
   const uint32_t all = (uint32_t{1} << m.conditions) - 1;
   // A list ends at the latest before a place at which nothing can be.
-  uint32_t places = 0, reached = 0;
+  uint32_t places = 0;
   uint64_t filled = 0;
   for (const internal::Members::Member& member : m.members) {
     if (member.use != MemberUse::kPlaced) continue;
     places = std::max(places, member.place + 1);
     if (member.node != nothing_) filled |= uint64_t{1} << member.place;
   }
-  reached = static_cast<uint32_t>(std::countr_one(filled));
+  const auto reached = static_cast<uint32_t>(std::countr_one(filled));
   if (reached < places) {
     std::erase_if(m.members, [&](const auto& member) {
       return member.use != MemberUse::kPlaced || member.place >= reached;
