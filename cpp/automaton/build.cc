@@ -297,7 +297,7 @@ class TermBuilder {
       const std::span<const NodeId> children = stored_.Children(top);
       switch (node.kind) {
         case NodeKind::kBytes:
-          if (Text(node)[0] != '[' && Text(node)[0] != '{') return false;
+          if (!kBrackets.Has(static_cast<uint8_t>(Text(node)[0]))) return false;
           break;
         case NodeKind::kSequence:
           todo.push_back(children[0]);
@@ -376,27 +376,23 @@ class TermBuilder {
 
   // Before place `before`, those at which values may be that `member` has, too.
   int64_t PlacesAlike(const MemberSpec& spec, const MemberSpec::Member& member, int64_t before) {
-    const ByteSet first = FirstBytes(member.term);
+    const ByteSet first = BytesAlike(member.term);
     uint64_t alike = 0;
     for (const MemberSpec::Member& m : spec.members) {
       if (m.use != MemberUse::kPlaced || m.place >= before) continue;
-      if (!(FirstBytes(m.term) & first).empty()) alike |= uint64_t{1} << m.place;
+      if (!(BytesAlike(m.term) & first).empty()) alike |= uint64_t{1} << m.place;
     }
     return std::popcount(alike);
   }
 
   // What texts with other first bytes cannot be equal to: numbers have several spellings, and what
   // has whitespace around it may be anything. Rules of their own are for arrays and objects.
-  ByteSet FirstBytes(TermId member) {
-    ByteSet bytes, numbers = ByteSet::Range('0', '9');
-    numbers.Add('-');
-    const Expansion& e = s_.ExpandLocked(member);
-    for (const ByteEdge& edge : e.bytes) bytes.AddRange(edge.lo, edge.hi);
-    if (!(bytes & numbers).empty()) bytes = bytes | numbers;
-    ByteSet compound, space;
-    for (uint8_t b : {'[', '{'}) compound.Add(b);
+  ByteSet BytesAlike(TermId member) {
+    const ByteSet numbers = ByteSet::Range('0', '9') | ByteSet::Of('-');
+    ByteSet bytes = s_.BeginningBytes(member), space;
     for (uint8_t b : {' ', '\t', '\n', '\r'}) space.Add(b);
-    if (!e.calls.empty() || !(bytes & compound).empty()) bytes = bytes | compound;
+    if (!(bytes & numbers).empty()) bytes |= numbers;
+    if (!s_.ExpandLocked(member).calls.empty() || !(bytes & kBrackets).empty()) bytes |= kBrackets;
     return (bytes & space).empty() ? bytes : ByteSet::All();
   }
 

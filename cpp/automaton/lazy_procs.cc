@@ -28,26 +28,19 @@ ProcId TermStore::LazyProc(std::span<const uint32_t> program, uint64_t min_lengt
 TermId TermStore::MakeBody(ProcId proc) {
   const std::span<const uint32_t> program = procs_[proc.value].program;
   if (program.empty()) return Nothing();
+  TermId body;
   if (IsSavedBody(program)) {
-    const TermId body = ReadSavedBody(program, this);
-    SetBody(proc, body);
-    return body;
-  }
-  if (IsGroupBody(program)) {
-    const TermId body = MakeGroupBody(program[1], program[2]);
-    SetBody(proc, body);
-    return body;
-  }
-  if ((program[0] & 0xF) == static_cast<uint32_t>(TermKind::kCall)) {
+    body = ReadSavedBody(program, this);
+  } else if (IsGroupBody(program)) {
+    body = MakeGroupBody(program[1], program[2]);
+  } else if ((program[0] & 0xF) == static_cast<uint32_t>(TermKind::kCall)) {
     const RecordPartPlace part = {static_cast<RecordPart>(program[0] >> 4), program[2]};
     const ProcId whole(program[1]);
     const auto known = records_->MakePart(whole, part);
-    const TermId body =
-        known.has_value() ? *known : RunProgram(procs_[whole.value].program, whole, part);
-    SetBody(proc, body);
-    return body;
+    body = known.has_value() ? *known : RunProgram(procs_[whole.value].program, whole, part);
+  } else {
+    body = RunProgram(program, proc, {});
   }
-  const TermId body = RunProgram(program, proc, {});
   SetBody(proc, body);
   return body;
 }

@@ -34,6 +34,11 @@ int64_t ConditionCover::Fewest(uint32_t unmet) const {
   return n <= most() ? n : INT64_MAX;
 }
 
+void MembersLeft::AddPlaced(size_t at, uint64_t length) {
+  if (at >= placed.size()) placed.resize(at + 1, kMaxLength);
+  placed[at] = std::min(placed[at], length);
+}
+
 uint64_t ShortestList(MembersLeft left, const ConditionCover& cover) {
   std::ranges::sort(left.optional);
   uint64_t best = kMaxLength;
@@ -78,8 +83,7 @@ uint64_t ListLength(std::span<const ListMember> members, uint64_t separator, uin
         left.optional.push_back(length);
         break;
       case MemberUse::kPlaced:
-        if (m.place >= left.placed.size()) left.placed.resize(m.place + size_t{1}, kMaxLength);
-        left.placed[m.place] = std::min(left.placed[m.place], length);
+        left.AddPlaced(m.place, length);
         break;
       default:
         left.repeated = std::min(left.repeated, length);

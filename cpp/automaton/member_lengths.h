@@ -43,9 +43,10 @@ struct MembersLeft {
   uint64_t required_length = 0;
   uint32_t unmet = 0;                   // conditions
   int64_t least = 0, most = 0;          // members in all
-  std::vector<uint64_t> placed = {};    // lengths of those at the next places
+  std::vector<uint64_t> placed = {};    // lengths of the shortest at the next places
   std::vector<uint64_t> optional = {};  // lengths of those that may come once
   uint64_t repeated = 0;                // of the shortest that may come again and again
+  void AddPlaced(size_t at, uint64_t length);
 };
 // The length of the shortest list; kMaxLength where there is none.
 uint64_t ShortestList(MembersLeft left, const ConditionCover& cover);

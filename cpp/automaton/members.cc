@@ -41,19 +41,8 @@ constexpr size_t kMaxStates = 20'000;
 
 }  // namespace
 
-void MemberTable::EndBeforeGap(MemberSpec* spec) {
-  uint32_t places = 0;
-  uint64_t filled = 0;
-  for (const MemberSpec::Member& m : spec->members) {
-    if (m.use != MemberUse::kPlaced) continue;
-    places = std::max(places, m.place + 1);
-    if (m.term != TermStore::Nothing()) filled |= uint64_t{1} << m.place;
-  }
-  const auto reached = static_cast<uint32_t>(std::countr_one(filled));
-  if (reached == places) return;
-  std::erase_if(spec->members, [&](const MemberSpec::Member& m) {
-    return m.use != MemberUse::kPlaced || m.place >= reached;
-  });
+uint32_t MemberTable::NextPlace(const MemberState& state) {
+  return static_cast<uint32_t>(std::popcount(state.seen[0]));
 }
 
 void MemberTable::Prepare(MemberSpec* spec) const {
@@ -150,15 +139,11 @@ bool MemberTable::Compound(TermId texts) {
   const Expansion& e = s_.ExpandLocked(texts);
   // What is called first may begin with a bracket too.
   if (!e.calls.empty()) return true;
-  return std::ranges::any_of(e.bytes, [](const ByteEdge& edge) {
-    return (edge.lo <= '{' && '{' <= edge.hi) || (edge.lo <= '[' && '[' <= edge.hi);
-  });
+  return !(s_.BeginningBytes(texts) & kBrackets).empty();
 }
 
 void MemberTable::PartLast(MemberSpec* spec) {
   MemberSpec::Member member = spec->members.back();
-  ByteSet brackets;
-  for (uint8_t b : {'[', '{'}) brackets.Add(b);
   absl::InlinedVector<TermId, 8> scalars, others, todo = {member.term};
   absl::flat_hash_set<uint32_t> seen;
   while (!todo.empty()) {
@@ -177,16 +162,15 @@ void MemberTable::PartLast(MemberSpec* spec) {
     } else if (!t.regular) {
       others.push_back(top);
     } else {
-      ByteSet first;
-      for (const ByteEdge& e : s_.ExpandLocked(top).bytes) first.AddRange(e.lo, e.hi);
+      const ByteSet first = s_.BeginningBytes(top);
       auto beginning = [&](const ByteSet& bytes) {
         if ((first & bytes).empty()) return TermStore::Nothing();
         if ((first & ~bytes).empty()) return top;
         const TermId both[] = {top, s_.Sequence(s_.ByteClass(bytes), TermStore::All())};
         return s_.And(both);
       };
-      scalars.push_back(beginning(~brackets));
-      others.push_back(beginning(brackets));
+      scalars.push_back(beginning(~kBrackets));
+      others.push_back(beginning(kBrackets));
     }
   }
   const TermId of_scalars = s_.Choice(scalars), of_others = s_.Choice(others);
@@ -223,7 +207,7 @@ bool MemberTable::EnoughValues(TermId texts, int64_t count) {
 }
 
 TermId MemberTable::Begin(MemberSpec spec) {
-  EndBeforeGap(&spec);
+  EndBeforeGap(&spec.members, [](const auto& m) { return m.term == TermStore::Nothing(); });
   std::erase_if(spec.members, [&](const MemberSpec::Member& m) {
     return m.term == TermStore::Nothing() && m.use != MemberUse::kRequired;
   });
@@ -364,9 +348,8 @@ std::optional<uint32_t> MemberTable::After(const MemberState& state,
                                            const MemberSpec::Member& member) {
   const MemberSpec& spec = specs_[state.spec];
   if (spec.places > 0) {
-    const auto next_place = static_cast<uint32_t>(std::popcount(state.seen[0]));
     const bool placed = member.use == MemberUse::kPlaced;
-    if (next_place != (placed ? member.place : spec.places)) return std::nullopt;
+    if (NextPlace(state) != (placed ? member.place : spec.places)) return std::nullopt;
   }
   MemberState next = state;
   next.met |= member.meets;
@@ -465,11 +448,8 @@ uint64_t MemberTable::MinLength(int64_t id, MemberPhase phase) const {
     if (!ComesOnce(m.use)) {
       left.repeated = std::min(left.repeated, length);
     } else if (m.use == MemberUse::kPlaced) {
-      const auto next_place = static_cast<uint32_t>(std::popcount(state.seen[0]));
-      if (m.place < next_place) continue;
-      const size_t at = m.place - next_place;
-      if (at >= left.placed.size()) left.placed.resize(at + 1, kMaxLength);
-      left.placed[at] = std::min(left.placed[at], length);
+      const uint32_t next = NextPlace(state);
+      if (m.place >= next) left.AddPlaced(m.place - next, length);
     } else if (m.use == MemberUse::kOptional && !(state.seen[m.bit / 64] >> (m.bit % 64) & 1)) {
       left.optional.push_back(length);
     }

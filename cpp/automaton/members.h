@@ -17,9 +17,13 @@
 #include "automaton/member_lengths.h"
 #include "automaton/term_store.h"
 #include "base/arena.h"
+#include "base/byte_set.h"
 #include "base/hash_slots.h"
 
 namespace grammask::internal {
+
+// With which arrays and objects begin.
+inline constexpr ByteSet kBrackets = ByteSet::Of('[') | ByteSet::Of('{');
 
 // One kMembers node whose parts have terms.
 struct MemberSpec {
@@ -123,8 +127,8 @@ class MemberTable {
     std::unique_ptr<const CapturedValue> compound;  // an array or object
   };
 
-  // Without what is behind a place at which nothing can be.
-  static void EndBeforeGap(MemberSpec* spec);
+  // The place at which the next member comes, where there are places; behind the last one after it.
+  static uint32_t NextPlace(const MemberState& state);
   void Prepare(MemberSpec* spec) const;
   void CountRequired(MemberState* state) const;
   bool Compound(TermId texts);

@@ -749,6 +749,12 @@ bool TermStore::HasTwoCharacters(TermId id) {
   return count >= 2;
 }
 
+ByteSet TermStore::BeginningBytes(TermId id) {
+  ByteSet bytes;
+  for (const ByteEdge& e : ExpandLocked(id).bytes) bytes.AddRange(e.lo, e.hi);
+  return bytes;
+}
+
 void TermStore::NoteOverrun(Overrun what) {
   if (overrun()) return;
   search_left_ = 0;  // a search under way ends

@@ -279,6 +279,8 @@ class TermStore {
     return ExpandLocked(id);
   }
   const Expansion& ExpandLocked(TermId id);
+  // Those with which the texts of a state begin, but for what it calls. Lock.
+  ByteSet BeginningBytes(TermId id);
   bool IsExpanded(TermId id) const {
     return terms_[id.value].expansion.load(std::memory_order_acquire) != nullptr;
   }

@@ -6,6 +6,8 @@
 #ifndef GRAMMASK_GRAMMAR_AST_H_
 #define GRAMMASK_GRAMMAR_AST_H_
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -101,6 +103,25 @@ constexpr uint32_t PlaceOfWord(uint64_t word) {
 }
 // Whether members placed are as MemberUse says, with some at each place up to the last.
 bool PlacesAreSound(std::span<const uint32_t> words, uint32_t conditions);
+// Takes away what is behind a place at which nothing can be, as is_nothing(member) tells; returns
+// how many places there are before it.
+template <class List, class IsNothing>
+uint32_t EndBeforeGap(List* members, const IsNothing& is_nothing) {
+  uint32_t places = 0;
+  uint64_t filled = 0;
+  for (const auto& member : *members) {
+    if (member.use != MemberUse::kPlaced) continue;
+    places = std::max(places, member.place + 1);
+    if (!is_nothing(member)) filled |= uint64_t{1} << member.place;
+  }
+  const auto reached = static_cast<uint32_t>(std::countr_one(filled));
+  if (reached < places) {
+    std::erase_if(*members, [&](const auto& member) {
+      return member.use != MemberUse::kPlaced || member.place >= reached;
+    });
+  }
+  return reached;
+}
 struct Members {
   struct Member {
     NodeId node;  // must not match the empty text

@@ -162,36 +162,22 @@ NodeId Simplifier::MultipleOf(const Multiple& multiple) {
 NodeId Simplifier::Members(const internal::Members& given) {
   if (over_ || given.end == nothing_) return nothing_;
   internal::Members m = given;
-  int64_t once = 0, required = 0;
+  int64_t required = 0;
   bool unlimited = false;
   uint32_t met = 0;
   const uint32_t all = (uint32_t{1} << m.conditions) - 1;
-  // A list ends at the latest before a place at which nothing can be.
-  uint32_t places = 0;
-  uint64_t filled = 0;
-  for (const internal::Members::Member& member : m.members) {
-    if (member.use != MemberUse::kPlaced) continue;
-    places = std::max(places, member.place + 1);
-    if (member.node != nothing_) filled |= uint64_t{1} << member.place;
-  }
-  const auto reached = static_cast<uint32_t>(std::countr_one(filled));
-  if (reached < places) {
-    std::erase_if(m.members, [&](const auto& member) {
-      return member.use != MemberUse::kPlaced || member.place >= reached;
-    });
-  }
-  once = reached;
+  auto is_nothing = [&](const auto& member) { return member.node == nothing_; };
+  int64_t once = EndBeforeGap(&m.members, is_nothing);
   for (internal::Members::Member& member : m.members) {
     member.meets &= all;
-    const bool nothing = member.node == nothing_;
-    if (nothing && member.use == MemberUse::kRequired) return nothing_;
-    if (nothing) continue;
+    if (is_nothing(member) && member.use == MemberUse::kRequired) return nothing_;
+    if (is_nothing(member)) continue;
     once += member.use == MemberUse::kOptional || member.use == MemberUse::kRequired;
     required += member.use == MemberUse::kRequired;
     unlimited |= !ComesOnce(member.use);
     met |= member.meets;
   }
-  std::erase_if(m.members, [&](const auto& member) { return member.node == nothing_; });
+  std::erase_if(m.members, is_nothing);
   if (!unlimited && m.max >= once) m.max = kUnbounded;
   m.min = std::max<int64_t>(m.min, 1);
   if (m.min <= required) m.min = 1;
