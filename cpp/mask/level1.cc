@@ -118,8 +118,9 @@ TermId MaskCache::LoopAfter(TermId state) {
     *target = {edge.to, target->bytes + edge.hi - edge.lo + 1};
     if (target->bytes > most.bytes) most = *target;
   }
+  // What a call of the loop's reads, `state` need not read.
   const bool loops = most.bytes >= kLoop && most.to != state && !terms_.term(most.to).nullable &&
-                     MayLeadBack(terms_, most.to);
+                     terms_.Expand(most.to).calls.empty() && MayLeadBack(terms_, most.to);
   return loops ? most.to : TermStore::Nothing();
 }
 

@@ -615,6 +615,35 @@ TEST(Mask, AFirstCharacterBeforeALoop) {
   }
 }
 
+// What may come after a character only is of a rule, which the state in front of it does not call:
+// `*` of a pattern, in which the characters lead to the same states as after a first one.
+TEST(Mask, CallsOfALoopThatItsBeginningLacks) {
+  const auto vocab = MakeVocab(internal::ManyTokens(
+      {"*", "+", "?", "{", "}", "\"", "*/", "a*", "a*b", "*\"", "{+}", "\xC3", "\xC3\xA9*"}, 30,
+      "abmxyz *+{}\"", 3000, 6));
+  MaskWorld world(vocab);
+  for (const CodePointSet& characters :
+       {CodePointSet{{'a', 'z'}}, CodePointSet{{'+', '+'}, {'A', 'z'}},
+        CodePointSet::All().Minus({{'!', '?'}, {'{', '}'}})}) {
+    for (int least : {0, 1}) {
+      const SetId start = world.Start([&](GrammarBuilder& b) {
+        const RuleId after = b.AddRule("after");
+        b.SetBody(after, b.Choice({b.Bytes("*"), b.Sequence({b.Bytes("+"), b.Bytes("?")}),
+                                   b.Sequence({b.Bytes("{"), b.Rule(after), b.Bytes("}")})}));
+        const NodeId item =
+            b.Sequence({b.Class(characters), b.Repeat(b.Rule(after), 0, kUnbounded)});
+        return b.Sequence({b.Repeat(item, least, kUnbounded), b.Bytes("\"")});
+      });
+      for (std::string_view text : {"", "a", "m*", "a*", "ab{", "a{*}", "\xC3"}) {
+        const SetId set = world.sets().Run(start, text);
+        if (set == SetTable::Dead()) continue;
+        world.Check(set, std::to_string(least) + " after " + std::string(text));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST(Mask, FarAndNearCounts) {
   const auto vocab = MakeVocab({"a", "aa", "aaaa", "ab", "b", "aab", "bb", "aaaaaaa"});
   MaskWorld w(vocab);
