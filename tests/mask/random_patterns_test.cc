@@ -1,21 +1,16 @@
 // Strings of JSON Schema with random patterns and bounds: masks along random texts, with words of a
 // vocabulary that go over whatever the pattern counts, compared with trying every token.
-//
-// The masks are made in tables in which nothing was tried before: what was tried has its states
-// made, which masks then do not have to do without. They are the tables of all cases, so that masks
-// are also put together of what is known.
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <iterator>
-#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/sorted.h"
-#include "mask/mask_world.h"
+#include "mask/random_texts.h"
 #include "sampled.h"
 
 namespace grammask::internal {
@@ -97,13 +92,9 @@ class PatternMaker {
 };
 
 TEST(RandomPatterns, MasksAlongRandomTexts) {
-  constexpr int kTokens = 7, kFresh = 100;
   const auto schemas = static_cast<int>(4000 * Effort());
-  const auto vocab = MakeVocab(Tokens());
-  std::optional<MaskWorld> world;
-  size_t masks = 0;
+  RandomTexts texts(MakeVocab(Tokens()), 7, 100);
   for (int i = 0; i < schemas; i += OneIn(13)) {
-    if (!world.has_value() || i % kFresh == 0) world.emplace(vocab);
     PatternMaker maker(static_cast<uint64_t>(i));
     const std::string schema = maker.Schema();
     const StatusOr<Grammar> grammar = GrammarFromJsonSchema(schema);
@@ -112,31 +103,11 @@ TEST(RandomPatterns, MasksAlongRandomTexts) {
       ASSERT_NE(message.find("unsatisfiable"), std::string::npos) << schema << message;
       continue;
     }
-    MaskWorld tried(vocab);
-    const auto root = BuildTerms(*grammar, &world->terms());
-    const auto other_root = BuildTerms(*grammar, &tried.terms());
-    ASSERT_EQ(root.ok(), other_root.ok()) << schema;
-    if (!root.ok()) continue;  // likewise
-    SetId set = world->sets().Start(*root), other = tried.sets().Start(*other_root);
-    std::string text;
-    for (int step = 0; step < kTokens && other != SetTable::Dead(); ++step) {
-      const std::vector<TokenId> expected = AllowedByTrying(&tried.sets(), *vocab, other);
-      if (tried.terms().overrun()) break;
-      const std::vector<TokenId> filled = world->Filled(set);
-      if (world->terms().overrun()) {
-        world.reset();
-        break;
-      }
-      ASSERT_EQ(filled, expected) << "case " << i << ": " << schema << " after " << text;
-      ++masks;
-      if (expected.empty()) break;
-      const TokenId token = expected[maker.Below(expected.size())];
-      text += vocab->bytes(token);
-      set = world->sets().Run(set, vocab->bytes(token));
-      other = tried.sets().Run(other, vocab->bytes(token));
-    }
+    texts.Check(*grammar, "case " + std::to_string(i) + ": " + schema,
+                [&](size_t n) { return maker.Below(n); });
+    if (HasFatalFailure()) return;
   }
-  EXPECT_GT(masks, static_cast<size_t>(schemas / OneIn(13)) * 2);
+  EXPECT_GT(texts.masks(), static_cast<size_t>(schemas / OneIn(13)) * 2);
 }
 
 }  // namespace
