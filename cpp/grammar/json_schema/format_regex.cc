@@ -236,15 +236,16 @@ NodeId Quantifier(FormatWriter& w) {
 
 class RegexWriter {
  public:
-  explicit RegexWriter(FormatWriter& w)
+  // `rules`: where a grammar may recurse, classes and quantifiers, most of it, are rules of their own.
+  RegexWriter(FormatWriter& w, bool rules)
       : w_(w),
-        escape_or_class_(w.Or({w.Text("."), Escape(w), Class(w)})),
+        escape_or_class_(w.Or({w.Text("."), Escape(w), Part("regex_class", Class(w), rules)})),
         simple_(w.Or({w.In(FormatWriter::Set(kSyntax).Complement()), escape_or_class_})),
         no_digit_(
             w.Or({w.In(FormatWriter::Set(kSyntax).Union(FormatWriter::Set("0-9")).Complement()),
                   escape_or_class_})),
         anchor_(w.Or({w.In("^$|"), w.Seq({w.Text("\\"), w.In("bB")})})),
-        quantifier_(Quantifier(w)),
+        quantifier_(Part("regex_quantifier", Quantifier(w), rules)),
         quantified_(w.Opt(quantifier_)) {}
 
   // What a group may hold that holds no group itself.
@@ -279,6 +280,12 @@ class RegexWriter {
   }
 
  private:
+  NodeId Part(std::string_view name, NodeId body, bool rule) {
+    if (!rule) return body;
+    const RuleId part = w_.b().AddRule(name);
+    w_.b().SetBody(part, body);
+    return w_.b().Rule(part);
+  }
   NodeId Capture(std::string_view open, NodeId content) {
     return w_.Seq({w_.Text(open), content, w_.Text(")"), quantified_});
   }
@@ -322,14 +329,14 @@ class RegexWriter {
 }  // namespace
 
 NodeId WriteRegex(FormatWriter& w) {
-  RegexWriter writer(w);
+  RegexWriter writer(w, false);
   NodeId content = writer.Flat();
   for (int depth = 1; depth < kMaxGroupDepth; ++depth) content = writer.Content(content);
   return writer.Whole(content);
 }
 
 NodeId WriteNestedRegex(FormatWriter& w) {
-  RegexWriter writer(w);
+  RegexWriter writer(w, true);
   RuleId content = w.b().AddRule("regex");
   w.b().SetBody(content, writer.Content(w.b().Rule(content)));
   return writer.Whole(w.b().Rule(content));
