@@ -789,6 +789,16 @@ class TermBuilder {
     return kind != NodeKind::kMembers && (kind != NodeKind::kChoice || !HasWords(id));
   }
 
+  // Whether a node is part of one other alone, and a description may hold it, which it would not
+  // where its term is there.
+  bool IsOwnPart(NodeId id) const {
+    const Node& n = nodes_[id.value];
+    if (n.uses != 1 || n.term != kUnset || n.length >= kMaxLength) return false;
+    const NodeKind kind = stored_.stored(id).kind;
+    return kind == NodeKind::kSequence || kind == NodeKind::kRepeat ||
+           (kind == NodeKind::kChoice && !HasWords(id));
+  }
+
   // What makes the term of the body, if that may wait. False where it may not, and where many rules
   // share nodes, which would be written for each of them.
   bool WriteProgram(RuleId rule, std::span<const uint32_t> below) {
@@ -888,13 +898,24 @@ class TermBuilder {
     }
     ScratchVector<uint32_t> below = by_rule;
     SortUnique(&below);
-    ScratchVector<uint32_t> cyclic;
     for (uint32_t i : below) {
       const StoredNode& node = stored_.stored(NodeId(i));
       bool& in_cycle = nodes_[i].in_cycle;
       in_cycle = node.kind == NodeKind::kRule && rules_[node.size].on_stack;
       for (NodeId c : stored_.Children(NodeId(i))) in_cycle |= at(c).in_cycle;
-      if (in_cycle) {
+    }
+    // What is part of one node of the cycle alone counts as one: its term is made with the bodies.
+    for (size_t k = below.size(); k-- > 0;) {
+      const NodeId id(below[k]);
+      const NodeKind kind = stored_.stored(id).kind;
+      // Of those some parts are looked at as terms.
+      if (kind == NodeKind::kMembers || kind == NodeKind::kRecord) continue;
+      if (!at(id).in_cycle) continue;
+      for (NodeId c : stored_.Children(id)) at(c).in_cycle |= IsOwnPart(c);
+    }
+    ScratchVector<uint32_t> cyclic;
+    for (uint32_t i : below) {
+      if (nodes_[i].in_cycle) {
         nodes_[i].step = static_cast<uint32_t>(cyclic.size());
         cyclic.push_back(i);
       } else {
