@@ -236,7 +236,8 @@ NodeId Quantifier(FormatWriter& w) {
 
 class RegexWriter {
  public:
-  // `rules`: where a grammar may recurse, classes and quantifiers, most of it, are rules of their own.
+  // `rules`: where a grammar may recurse, classes and quantifiers, most of it, are rules of their
+  // own.
   RegexWriter(FormatWriter& w, bool rules)
       : w_(w),
         escape_or_class_(w.Or({w.Text("."), Escape(w), Part("regex_class", Class(w), rules)})),
