@@ -170,9 +170,15 @@ StatusOr<internal::Placed> CompiledGrammar::Impl::Place() {
 
 Status CompiledGrammar::Impl::PlaceWithFirstMask() {
   GM_ASSIGN_OR_RETURN(const internal::Placed placed, Place());
-  placed.engine->masks.OfSet(placed.start);
-  if (placed.engine->overrun()) [[unlikely]]
-    hub->Replace(*placed.engine);
+  internal::Engine& engine = *placed.engine;
+  const size_t before = engine.memory_bytes();
+  engine.masks.OfSet(placed.start);
+  if (engine.overrun()) [[unlikely]]
+    hub->Replace(engine);
+  // A mask over the budget would be thrown away when the first output comes, and made again.
+  const size_t after = engine.memory_bytes();
+  const size_t added = placed.added + after - std::min(before, after);
+  if (added >= internal::kLargeGrammar) engine.MakeRoomFor(added);
   return {};
 }
 

@@ -408,5 +408,30 @@ TEST(Budget, AGrammarLargerThanTheBudget) {
   }
 }
 
+// The first mask is made with the grammar: where it takes more than the budget by itself, it is
+// there for all outputs, and not thrown away when the first one comes.
+TEST(Budget, AFirstMaskLargerThanTheBudget) {
+  std::vector<std::string> tokens = {"{", "{\"", "\"", ":", ",", "}", "1"};
+  for (int i = 0; i < 200; ++i) tokens.push_back("{\"p" + std::to_string(i));
+  GrammarCompiler compiler = MakeCompiler(MakeTokenizer(tokens), Tiny());
+  std::string schema = R"({"type": "object", "properties": {)";
+  for (int i = 0; i < 5'000; ++i) {
+    schema += (i > 0 ? ", \"p" : "\"p") + std::to_string(i) + R"(": {"type": "integer"})";
+  }
+  const StatusOr<CompiledGrammar> grammar = compiler.CompileJsonSchema(schema + "}}", {});
+  ASSERT_TRUE(grammar.ok()) << grammar.status().message();
+  EngineHub& hub = *HubOf(*grammar);
+  const uint64_t generation = hub.generation();
+  const size_t bytes = hub.Current()->memory_bytes();
+  ASSERT_GT(bytes, kTiny + 2 * internal::kLargeGrammar);
+  for (int output = 0; output < 4; ++output) {
+    GrammarMatcher m = MakeMatcher(*grammar);
+    EXPECT_EQ(Allowed(&m).size(), 202u);
+    ASSERT_TRUE(m.AcceptToken(1));
+    EXPECT_EQ(hub.generation(), generation) << output;
+  }
+  EXPECT_EQ(hub.Current()->generation, generation);
+}
+
 }  // namespace
 }  // namespace grammask
