@@ -795,8 +795,8 @@ class TermBuilder {
     const Node& n = nodes_[id.value];
     if (n.uses != 1 || n.term != kUnset || n.length >= kMaxLength) return false;
     const NodeKind kind = stored_.stored(id).kind;
-    return kind == NodeKind::kSequence || kind == NodeKind::kRepeat ||
-           (kind == NodeKind::kChoice && !HasWords(id));
+    const bool list = kind == NodeKind::kSequence || kind == NodeKind::kChoice;
+    return (list || kind == NodeKind::kRepeat) && FollowsDescription(id);
   }
 
   // What makes the term of the body, if that may wait. False where it may not, and where many rules
@@ -908,9 +908,8 @@ class TermBuilder {
     for (size_t k = below.size(); k-- > 0;) {
       const NodeId id(below[k]);
       const NodeKind kind = stored_.stored(id).kind;
-      // Of those some parts are looked at as terms.
-      if (kind == NodeKind::kMembers || kind == NodeKind::kRecord) continue;
-      if (!at(id).in_cycle) continue;
+      const bool looks = kind == NodeKind::kMembers || kind == NodeKind::kRecord;  // at terms
+      if (looks || !at(id).in_cycle) continue;
       for (NodeId c : stored_.Children(id)) at(c).in_cycle |= IsOwnPart(c);
     }
     ScratchVector<uint32_t> cyclic;

@@ -54,6 +54,11 @@ size_t Engine::memory_bytes() {
   return terms.memory_bytes() + sets.memory_bytes() + masks.memory_bytes();
 }
 
+size_t Engine::GrownSince(size_t before) {
+  const size_t bytes = memory_bytes();
+  return bytes - std::min(bytes, before);
+}
+
 void Engine::MakeRoomFor(size_t bytes) {
   const size_t least = empty_bytes + bytes + bytes / 8;
   for (size_t known = budget; known < least;) {
@@ -176,8 +181,7 @@ Status CompiledGrammar::Impl::PlaceWithFirstMask() {
   if (engine.overrun()) [[unlikely]]
     hub->Replace(engine);
   // A mask over the budget would be thrown away when the first output comes, and made again.
-  const size_t after = engine.memory_bytes();
-  const size_t added = placed.added + after - std::min(before, after);
+  const size_t added = placed.added + engine.GrownSince(before);
   if (added >= internal::kLargeGrammar) engine.MakeRoomFor(added);
   return {};
 }
@@ -205,8 +209,7 @@ StatusOr<internal::Placed> CompiledGrammar::Impl::PlaceIn(
   }
   const internal::SetId start = engine->sets.Start(*root);
   if (!engine->retired()) last_ = {engine, *root, start};
-  const size_t bytes = engine->memory_bytes();
-  size_t added = bytes - std::min(bytes, bytes_before);
+  size_t added = engine->GrownSince(bytes_before);
   if (added < internal::kLargeGrammar) added = 0;
   engine->MakeRoomFor(added);
   return internal::Placed{engine, *root, start, added};

@@ -34,6 +34,8 @@ struct Engine {
   }
 
   size_t memory_bytes();
+  // What memory_bytes() is over `before`.
+  size_t GrownSince(size_t before);
   size_t term_count();
   // A grammar that takes so much more than the budget would take it in the next generation, too:
   // it alone is not too much, with an eighth for its masks.

@@ -110,8 +110,7 @@ struct GrammarMatcher::Impl {
     });
     // Room for what is in use and as much again, so that matchers that alone are over the budget
     // do not move at every look, nor those of a grammar that is.
-    const size_t after = engine->memory_bytes();
-    const size_t added = placed + after - std::min(before, after);
+    const size_t added = placed + engine->GrownSince(before);
     if (added > 0) engine->budget += 2 * added;
   }
 

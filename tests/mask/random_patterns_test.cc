@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <iterator>
-#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,12 +31,9 @@ std::vector<std::string> Tokens() {
   return tokens;
 }
 
-class PatternMaker {
+class PatternMaker : public Draws {
  public:
-  explicit PatternMaker(uint64_t seed) : random_(seed) {}
-
-  size_t Below(size_t n) { return random_() % n; }
-  bool OneOf(size_t n) { return Below(n) == 0; }
+  using Draws::Draws;
 
   // The schema of a string.
   std::string Schema() {
@@ -87,8 +83,6 @@ class PatternMaker {
   static std::string Bounds(size_t least, size_t most) {
     return "{" + std::to_string(least) + "," + std::to_string(most) + "}";
   }
-
-  std::mt19937_64 random_;
 };
 
 TEST(RandomPatterns, MasksAlongRandomTexts) {
@@ -103,8 +97,7 @@ TEST(RandomPatterns, MasksAlongRandomTexts) {
       ASSERT_NE(message.find("unsatisfiable"), std::string::npos) << schema << message;
       continue;
     }
-    texts.Check(*grammar, "case " + std::to_string(i) + ": " + schema,
-                [&](size_t n) { return maker.Below(n); });
+    texts.Check(*grammar, "case " + std::to_string(i) + ": " + schema, &maker);
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(texts.masks(), static_cast<size_t>(schemas / OneIn(13)) * 2);

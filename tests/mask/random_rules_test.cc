@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <iterator>
-#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,12 +29,9 @@ std::vector<std::string> Tokens() {
   return tokens;
 }
 
-class RulesMaker {
+class RulesMaker : public Draws {
  public:
-  explicit RulesMaker(uint64_t seed) : random_(seed) {}
-
-  size_t Below(size_t n) { return random_() % n; }
-  bool OneOf(size_t n) { return Below(n) == 0; }
+  using Draws::Draws;
 
   std::string Grammar() {
     rules_ = 1 + Below(4);
@@ -94,7 +90,6 @@ class RulesMaker {
     return std::string(kLiterals[Below(std::size(kLiterals))]);
   }
 
-  std::mt19937_64 random_;
   size_t rules_ = 0;
 };
 
@@ -106,8 +101,7 @@ TEST(RandomRules, MasksAlongRandomTexts) {
     const std::string ebnf = maker.Grammar();
     const StatusOr<Grammar> grammar = ParseEbnf(ebnf);
     ASSERT_TRUE(grammar.ok()) << ebnf << grammar.status().message();
-    texts.Check(*grammar, "case " + std::to_string(i) + ":\n" + ebnf,
-                [&](size_t n) { return maker.Below(n); });
+    texts.Check(*grammar, "case " + std::to_string(i) + ":\n" + ebnf, &maker);
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(texts.masks(), static_cast<size_t>(grammars / OneIn(7)) * 2);

@@ -9,9 +9,10 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <functional>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,17 +21,27 @@
 
 namespace grammask::internal {
 
+// Numbers that a seed decides.
+class Draws {
+ public:
+  explicit Draws(uint64_t seed) : random_(seed) {}
+  size_t Below(size_t n) { return random_() % n; }
+  bool OneOf(size_t n) { return Below(n) == 0; }
+
+ private:
+  std::mt19937_64 random_;
+};
+
 class RandomTexts {
  public:
   // `tokens`: of a text at most. After `grammars` of them the tables are new ones.
   RandomTexts(std::shared_ptr<const Vocab> vocab, int tokens, int grammars)
       : vocab_(std::move(vocab)), tokens_(tokens), grammars_(grammars) {}
 
-  // Checks the masks along one text of which `below` chooses the tokens, as far as none asks too
-  // much. `what`: the grammar, as a failure names it.
-  void Check(const Grammar& grammar, const std::string& what,
-             const std::function<size_t(size_t)>& below) {
-    if (!world_.has_value() || checked_++ % grammars_ == 0) world_.emplace(vocab_);
+  // Checks the masks along one text of drawn tokens, as far as none asks too much. `what`: the
+  // grammar, as a failure names it.
+  void Check(const Grammar& grammar, const std::string& what, Draws* draws) {
+    if (checked_++ % grammars_ == 0 || !world_.has_value()) world_.emplace(vocab_);
     MaskWorld tried(vocab_);
     const auto root = BuildTerms(grammar, &world_->terms());
     const auto other_root = BuildTerms(grammar, &tried.terms());
@@ -49,7 +60,7 @@ class RandomTexts {
       ASSERT_EQ(filled, expected) << what << " after " << text;
       ++masks_;
       if (expected.empty()) return;
-      const TokenId token = expected[below(expected.size())];
+      const TokenId token = expected[draws->Below(expected.size())];
       text += vocab_->bytes(token);
       set = world_->sets().Run(set, vocab_->bytes(token));
       other = tried.sets().Run(other, vocab_->bytes(token));
