@@ -451,7 +451,7 @@ class Deriver {
       while (k < met.size() && !std::equal(targets.begin(), targets.end(), &met[k])) k += parts + 1;
       if (k == met.size()) {
         met.insert(met.end(), targets.begin(), targets.end());
-        met.push_back(Boolean(s_.RawAnd(targets)));
+        met.push_back(Met(targets));
       }
       if (const TermId to = met[k + parts]; to != s_.Nothing()) {
         bytes_.push_back({static_cast<uint8_t>(at), static_cast<uint8_t>(end - 1), to});
@@ -491,6 +491,27 @@ class Deriver {
       next = edge.hi + 1;
     }
     gap(256);
+  }
+
+  // The intersection of the states that a byte leads to. A literal that all of them begin with is
+  // no part of it: its other bytes are read without a question each whether anything is left.
+  TermId Met(std::span<const TermId> targets) {
+    auto literal = [&](TermId target) {
+      const Term& t = s_.terms_[target.value];
+      if (t.kind != TermKind::kSequence) return s_.Nothing();
+      const TermId head = t.children()[0];
+      const TermKind kind = s_.terms_[head.value].kind;
+      return kind == TermKind::kBytes || kind == TermKind::kJsonText ? head : s_.Nothing();
+    };
+    const TermId first = raw_ ? s_.Nothing() : literal(targets[0]);
+    const bool alike = first != s_.Nothing() && std::ranges::all_of(targets, [&](TermId target) {
+                         return literal(target) == first;
+                       });
+    if (!alike) return Boolean(s_.RawAnd(targets));
+    absl::InlinedVector<TermId, 16> rests;
+    for (const TermId target : targets) rests.push_back(s_.terms_[target.value].children()[1]);
+    const uint64_t read = s_.terms_[first.value].min_length;
+    return s_.Sequence(first, s_.Checked(s_.RawAnd(rests), Least() - std::min(Least(), read)));
   }
 
   TermId Boolean(TermId id) const { return raw_ ? id : s_.Checked(id, Least()); }

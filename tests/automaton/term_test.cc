@@ -550,6 +550,33 @@ TEST(Term, WhatAllPartsReadStraightOnNeedsNoSearch) {
   EXPECT_EQ(s.term(And(&s, {ab, cd})).min_length, 3u);
 }
 
+// A literal that all parts go on with is read by itself, in front of what is left of them.
+TEST(Term, ALiteralThatAllPartsReadIsNoPartOfAnIntersection) {
+  TermStore s({}, kSmallCount);
+  const TermId digit = Class(&s, '0', '9'), odd = Class(&s, '5', '9'), end = Class(&s, '3', '6');
+  for (const TermId literal : {s.Literal(":60-", false), s.Literal(":60-", true)}) {
+    const TermId x = s.Sequence(digit, s.Sequence(literal, s.Sequence(odd, digit)));
+    const TermId y = s.Sequence(digit, s.Sequence(literal, s.Sequence(digit, end)));
+    const TermId both = And(&s, {x, y});
+    const TermId after = After(&s, both, "1");
+    ASSERT_EQ(s.term(after).kind, TermKind::kSequence);
+    EXPECT_EQ(s.term(after).children()[0], literal);
+    EXPECT_EQ(s.term(after).min_length, 6u);
+    EXPECT_TRUE(Matches(&s, both, "1:60-53"));
+    EXPECT_FALSE(Matches(&s, both, "1:60-43"));
+    EXPECT_FALSE(Matches(&s, both, "1:60-57"));
+    EXPECT_EQ(After(&s, both, "1:60-4"), TermStore::Nothing());
+    // Nothing is left behind the literal: then it does not begin.
+    const TermId z = s.Sequence(digit, s.Sequence(literal, s.Sequence(Class(&s, '0', '4'), digit)));
+    const TermId some = Choice(&s, {z, s.Sequence(Bytes(&s, "7"), Bytes(&s, "x"))});
+    const TermId other = Choice(&s, {x, s.Sequence(Bytes(&s, "7"), Bytes(&s, "x"))});
+    const TermId rest = And(&s, {some, other});
+    EXPECT_TRUE(Matches(&s, rest, "7x"));
+    EXPECT_EQ(After(&s, rest, "1"), TermStore::Nothing());
+    EXPECT_EQ(After(&s, rest, "7:"), TermStore::Nothing());
+  }
+}
+
 // Many alternatives with a common beginning share it; the texts are the same.
 TEST(Term, ManyAlternativesThatBeginAlike) {
   TermStore s({}, kSmallCount);
