@@ -132,6 +132,7 @@ class MaskCache {
   };
 
   const Level1* Make(TermId state);
+  bool Loops(TermId state);
   TermId LoopAfter(TermId state);
   template <class RootChild>
   void Walk(TermId state, std::span<const TrieNode> nodes, const TrieAlphabets* alphabets,
@@ -172,7 +173,7 @@ class MaskCache {
   std::optional<uint64_t> CompletionBeside(const TermStore::Searched& searched);
   const Level1* FromHead(TermId state);
   const Level1* Joined(const Level1& head, TermId tail);
-  Slice* SliceFor(TermId x);
+  Slice* SliceFor(TermId x, bool make = true);
   const Level1* Store(Draft* draft);
   void TakeRuns(Draft* draft, ScratchVector<const uint32_t*>* bitmaps);
   const Level1* Keep(const Level1& made);

@@ -14,8 +14,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/code_point_set.h"
-
 namespace grammask::internal {
 namespace {
 
@@ -84,15 +82,26 @@ std::shared_ptr<Slice> SliceStore::Found(const std::string& automaton) {
   return it->second.slice;
 }
 
+// The expression of a term, the key into automata_; empty where it has no slice.
+std::string SliceStore::KeyOf(TermStore* terms, TermId x) {
+  std::string text = terms->ClassKey(x);
+  if (!text.empty()) return text;
+  // What loops inside is no class of characters, as a rule; where it were, walks do without.
+  return terms->term(x).finite && !IsLarge(*terms, x) ? terms->ToString(x) : std::string();
+}
+
+bool SliceStore::Has(TermStore* terms, TermId x) {
+  const std::string text = KeyOf(terms, x);
+  std::lock_guard lock(mutex_);
+  const auto known = automata_.find(text);
+  return known != automata_.end() && slices_.contains(known->second);
+}
+
 // Slices are made outside of the lock: where two threads make the same one, the first is kept.
 std::shared_ptr<Slice> SliceStore::Get(const Vocab& vocab, TermStore* terms, TermId x,
                                        size_t most_others) {
-  std::string text = terms->ClassKey(x);
-  if (text.empty()) {
-    // What loops inside is no class of characters, as a rule; where it were, walks do without.
-    if (!terms->term(x).finite || IsLarge(*terms, x)) return nullptr;
-    text = terms->ToString(x);
-  }
+  const std::string text = KeyOf(terms, x);
+  if (text.empty()) return nullptr;
   {
     std::lock_guard lock(mutex_);
     const auto known = automata_.find(text);
@@ -122,18 +131,22 @@ std::shared_ptr<Slice> SliceStore::Get(const Vocab& vocab, TermStore* terms, Ter
   return made;
 }
 
-void SliceStore::MakeJsonStrings(const Vocab& vocab) {
+void SliceStore::MakeJsonStrings(const Vocab& vocab, const CodePointSet& often) {
   std::call_once(json_strings_, [&] {
     TermStore terms({}, vocab.max_token_bytes());
-    TermId x;
-    {
-      std::lock_guard lock(terms.mutex());
-      x = terms.Character(CodePointSet::All(), true);
-    }
-    std::shared_ptr<Slice> slice = Get(vocab, &terms, x);
-    // Counted as well, and ready for the bitmaps of few characters.
-    const auto longest = static_cast<uint64_t>(slice->longest());
-    for (const uint64_t most : {longest, uint64_t{1}}) slice->UpTo(std::min(most, longest));
+    auto make = [&](const CodePointSet& characters) {
+      TermId x;
+      {
+        std::lock_guard lock(terms.mutex());
+        x = terms.Character(characters, true);
+      }
+      std::shared_ptr<Slice> slice = Get(vocab, &terms, x);
+      slice->UpTo(UINT64_MAX);
+      return slice;
+    };
+    make(often);
+    std::shared_ptr<Slice> slice = make(CodePointSet::All());
+    slice->UpTo(1);  // counted as well, and ready for the bitmaps of few characters
     std::lock_guard lock(mutex_);
     stays_ = std::move(slice);
   });

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "automaton/term_store.h"
+#include "base/code_point_set.h"
 #include "mask/slice.h"
 #include "vocab/vocab.h"
 
@@ -30,9 +31,12 @@ class SliceStore {
   // `most_others` nodes, which are the same in all calls for one x.
   std::shared_ptr<Slice> Get(const Vocab& vocab, TermStore* terms, TermId x,
                              size_t most_others = SIZE_MAX);
+  // Whether Get would find it made.
+  bool Has(TermStore* terms, TermId x);
   // Makes the slice of the characters of JSON strings, in all their spellings, and its bitmap of
-  // all tokens. It stays. Nothing to do after the first time.
-  void MakeJsonStrings(const Vocab& vocab);
+  // all tokens, which stays; and, in JSON strings, that of the characters `often`, which does not
+  // stay longer than others. Nothing to do after the first time.
+  void MakeJsonStrings(const Vocab& vocab, const CodePointSet& often);
   size_t memory_bytes();
   size_t slice_bytes();  // of slices alone, which are what is bounded
 
@@ -43,6 +47,7 @@ class SliceStore {
     uint64_t used;  // when, in calls of Get
   };
 
+  static std::string KeyOf(TermStore* terms, TermId x);
   std::shared_ptr<Slice> Found(const std::string& automaton);
   void Evict();
 

@@ -18,6 +18,7 @@
 #include "base/block_reserve.h"
 #include "base/huge_pages.h"
 #include "base/own_code.h"
+#include "grammar/regex_chars.h"
 #include "grammar/rule_loops.h"
 #include "matcher/saved_grammar.h"
 
@@ -82,9 +83,10 @@ EngineHub::EngineHub(std::shared_ptr<const Vocab> vocab, const Limits& limits)
   ReserveBlocks(limits.arena_bytes / 2);
   MapOwnCode();
   current_ = NewEngine(0);
-  // Nor for the slice of JSON strings, which nearly every grammar has: it takes milliseconds, and
-  // only the vocabulary's first compiler makes it.
-  slices_.store()->MakeJsonStrings(*vocab_);
+  // Nor for the slice of JSON strings, which nearly every grammar has, and that of `.`, which
+  // patterns have more than any other class: they take milliseconds, and only the vocabulary's
+  // first compiler makes them.
+  slices_.store()->MakeJsonStrings(*vocab_, RegexLineEnds().Complement());
 }
 
 // Not make_shared: grammars hold weak pointers, which would keep the memory of the object.

@@ -62,10 +62,17 @@ struct ContentMaker {
   NodeId With(std::string_view text) { return With(Text(text)); }
 };
 
+// A store of slices that has those of JSON strings and of another class, as that of a compiler has.
+inline std::shared_ptr<SliceStore> ReadySlices(const Vocab& vocab) {
+  auto slices = std::make_shared<SliceStore>();
+  slices->MakeJsonStrings(vocab, CodePointSet{{'\n', '\n'}}.Complement());
+  return slices;
+}
+
 class MaskWorld {
  public:
-  explicit MaskWorld(std::shared_ptr<const Vocab> vocab,
-                     std::shared_ptr<SliceStore> slices = std::make_shared<SliceStore>())
+  explicit MaskWorld(std::shared_ptr<const Vocab> vocab) : MaskWorld(vocab, ReadySlices(*vocab)) {}
+  MaskWorld(std::shared_ptr<const Vocab> vocab, std::shared_ptr<SliceStore> slices)
       : vocab_(std::move(vocab)),
         terms_({}, vocab_->max_token_bytes()),
         sets_(&terms_),

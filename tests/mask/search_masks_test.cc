@@ -184,6 +184,23 @@ TEST(SearchMasks, TheLoopIsTheSearch) {
     EXPECT_EQ(slice_after(text), slice_after("x"));
 }
 
+// A slice that is there is taken; none is made for a loop that a walk leaps over.
+TEST(SearchMasks, ALoopIsLeaptOverWhereThereIsNoSlice) {
+  const auto vocab = MakeVocab(Tokens());
+  for (bool ready : {false, true}) {
+    MaskWorld world(vocab, ready ? ReadySlices(*vocab) : std::make_shared<SliceStore>());
+    for (int64_t least : {0, 1}) {
+      const SetId start = world.StartItem("]", [&](GrammarBuilder& b) {
+        return b.Sequence({b.Repeat(Maker{b, true}.One(), least, kUnbounded), b.Bytes("\"")});
+      });
+      const std::string what = std::string(ready ? "slice" : "none") + std::to_string(least);
+      world.CheckAlong(start, "xa1-ab\"", what);
+      const auto items = world.sets().Body(start).items;
+      EXPECT_EQ(world.masks().OfState(items.back().term).slice != nullptr, ready) << what;
+    }
+  }
+}
+
 // A text in which something is found, or none at all.
 TEST(SearchMasks, OrNothing) {
   const auto vocab = MakeVocab(Tokens());

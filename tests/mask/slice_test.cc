@@ -348,6 +348,30 @@ TEST(SliceStore, ExpressionsOfOneAutomatonShareASlice) {
   EXPECT_GT(texts.size(), 1u);
 }
 
+TEST(SliceStore, KnowsWhatItHas) {
+  const auto vocab = MakeVocab(Tokens());
+  TermStore terms({}, 16);
+  SliceStore store;
+  const CodePointSet often{{'a', 'z'}};
+  const TermId letter = terms.Character(often, true),
+               any = terms.Character(CodePointSet::All(), true);
+  const TermId digit = terms.Character(CodePointSet{{'0', '9'}}, true);
+  EXPECT_FALSE(store.Has(&terms, digit));
+  const auto slice = store.Get(*vocab, &terms, digit);
+  EXPECT_TRUE(store.Has(&terms, digit));
+  EXPECT_FALSE(store.Has(&terms, letter));
+  EXPECT_FALSE(store.Has(&terms, any));
+  store.MakeJsonStrings(*vocab, often);
+  EXPECT_TRUE(store.Has(&terms, letter));
+  EXPECT_TRUE(store.Has(&terms, any));
+  EXPECT_EQ(store.Get(*vocab, &terms, digit), slice);
+  // No class, and none that has a slice.
+  EXPECT_FALSE(store.Has(&terms, terms.Repeat(digit, 0, kUnbounded)));
+  EXPECT_FALSE(store.Has(&terms, terms.Repeat(digit, 1, 2)));
+  EXPECT_EQ(store.Get(*vocab, &terms, terms.Repeat(digit, 1, 2)), nullptr);
+  EXPECT_FALSE(store.Has(&terms, terms.Repeat(digit, 1, 2)));
+}
+
 TEST(SliceStore, IsBounded) {
   const auto vocab = MakeVocab(Tokens());
   TermStore terms({}, 16);
@@ -380,7 +404,7 @@ TEST(SliceStore, IsSharedByCompilers) {
   const auto store = SliceStore::Of(*vocab);
   EXPECT_EQ(SliceStore::Of(*vocab), store);
   EXPECT_NE(SliceStore::Of(*other), store);
-  store->MakeJsonStrings(*vocab);
+  store->MakeJsonStrings(*vocab, CodePointSet{{'a', 'z'}});
   TermStore terms({}, 16);
   const TermId string = terms.Character(CodePointSet::All(), true);
   const auto json = store->Get(*vocab, &terms, string);
