@@ -220,6 +220,23 @@ Slice* MaskCache::SliceFor(TermId x, bool make) {
   return it->second.get();
 }
 
+// The mask of a loop with a slice of which there may be one by now: the loop's own mask may have
+// been made before that. Where there is none, its own.
+const Level1& MaskCache::WithSlice(TermId loop) {
+  const Level1& own = OfState(loop);
+  if (own.slice != nullptr) return own;
+  const TermId far = terms_.FarTerm(loop);
+  {
+    std::lock_guard lock(slice_mutex_);
+    if (const auto it = with_slices_.find(far.value); it != with_slices_.end()) return *it->second;
+  }
+  const DraftLease draft(&drafts_);
+  if (!TakeSlice(far, &*draft)) return own;
+  const Level1* const made = draft->made != nullptr ? draft->made : Store(&*draft);
+  std::lock_guard lock(slice_mutex_);
+  return *with_slices_.try_emplace(far.value, made).first->second;
+}
+
 // The mask of a loop of up to `most` X's, followed by `rest`, from that of the loop without end:
 // other tokens mostly have fewer X's in them than are left, so that only those of X's alone differ;
 // of the others those are taken out that have more. Null where it cannot be told so.
@@ -227,7 +244,7 @@ const Level1* MaskCache::FromLoop(TermId state, uint64_t most, TermId x, TermId 
                                   Slice* slice) {
   const auto loosened = terms_.Loosen(state);
   if (!loosened.has_value()) return nullptr;
-  const Level1& loop = OfState(loosened->state);
+  const Level1& loop = WithSlice(loosened->state);
   if (loop.slice != slice->UpTo(UINT64_MAX)) return nullptr;
   std::span<const TokenId> beyond;
   if (loop.others_reach > most) {

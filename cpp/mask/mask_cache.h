@@ -141,6 +141,7 @@ class MaskCache {
   void WalkOthers(TermId state, const Slice& slice, Draft* draft);
   void AddReach(uint64_t after, Draft* draft);
   bool TakeSlice(TermId state, Draft* draft);
+  const Level1& WithSlice(TermId loop);
   bool WalkBeside(TermId state, TermId search, const Slice& slice, Draft* draft);
   bool FromSearch(TermId state, TermId search, const Slice& slice, Draft* draft);
   const Level1* FromLoop(TermId state, uint64_t most, TermId x, TermId rest, Slice* slice);
@@ -235,6 +236,7 @@ class MaskCache {
   const std::shared_ptr<SliceStore> slice_store_;
   std::mutex slice_mutex_;
   absl::flat_hash_map<uint32_t, std::shared_ptr<Slice>> slices_;  // by x; null for none
+  absl::flat_hash_map<uint32_t, const Level1*> with_slices_;      // by state, see WithSlice
   // CompletionBeside(), by the search's loop and the conditions beside it.
   absl::flat_hash_map<std::array<uint32_t, 2>, std::optional<uint64_t>> beside_;
   std::mutex counted_mutex_;  // what follows

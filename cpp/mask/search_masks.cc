@@ -94,7 +94,7 @@ bool MaskCache::WalkBeside(TermId state, TermId search, const Slice& slice, Draf
 // to be stored. False where it is as well made by itself; the draft is then as it was.
 bool MaskCache::FromSearch(TermId state, TermId search, const Slice& slice, Draft* draft) {
   if (search == state) return false;
-  const Level1& known = OfState(search);
+  const Level1& known = WithSlice(search);
   if (known.slice == nullptr || known.slice != draft->slice) return false;
   if (known.others_reach == UINT64_MAX) return false;  // it has a bound
   if (!WalkBeside(state, search, slice, draft)) {

@@ -201,6 +201,31 @@ TEST(SearchMasks, ALoopIsLeaptOverWhereThereIsNoSlice) {
   }
 }
 
+// A loop whose mask was made when there was no slice serves as well once there is one: the mask in
+// the midst of a search is the search's own, and those of its counts differ in long tokens alone.
+TEST(SearchMasks, ASliceThatComesLater) {
+  const auto vocab = MakeVocab(Tokens());
+  MaskWorld world(vocab, std::make_shared<SliceStore>());
+  const SetId search = world.StartItem("]", [&](GrammarBuilder& b) {
+    Maker m{b, true};
+    return b.Sequence({m.Any(), m.Text("12-"), b.Bytes("\"")});
+  });
+  auto mask_after = [&](SetId set, std::string_view text) {
+    for (char c : text) set = world.sets().Step(set, static_cast<uint8_t>(c));
+    return world.masks().OfState(world.sets().Body(set).items.back().term);
+  };
+  EXPECT_EQ(mask_after(search, "x").slice, nullptr);
+  for (int64_t most : {20, 19, 3}) {
+    const SetId counted = world.StartItem("]", [&](GrammarBuilder& b) {
+      return b.Sequence({b.Repeat(Maker{b, true}.One(), 0, most), b.Bytes("\"")});
+    });
+    world.CheckAlong(counted, "xa1", "at most " + std::to_string(most));
+  }
+  const Level1 begun = mask_after(search, "x1");
+  EXPECT_NE(begun.slice, nullptr);
+  world.CheckAlong(search, "xa1-12-1aab-b", "search");
+}
+
 // A text in which something is found, or none at all.
 TEST(SearchMasks, OrNothing) {
   const auto vocab = MakeVocab(Tokens());
