@@ -87,12 +87,7 @@ const Level1* MaskCache::Make(TermId state) {
   if (const auto wider = terms_.WithoutExclusions(state)) {
     if (const Level1* made = FromWider(state, *wider, 0, kMaxList)) return made;
   }
-  {
-    const DraftLease draft(&drafts_);
-    if (TakeSlice(state, &*draft)) {
-      return draft->made != nullptr ? draft->made : Store(&*draft);
-    }
-  }
+  if (const Level1* made = FromSlice(state)) return made;
   if (const Level1* made = FromSearched(state)) return made;
   if (const Level1* made = FromOtherBounds(state)) return made;
   if (const Level1* made = FromAnyNumber(state)) return made;
@@ -230,9 +225,8 @@ const Level1& MaskCache::WithSlice(TermId loop) {
     std::lock_guard lock(slice_mutex_);
     if (const auto it = with_slices_.find(far.value); it != with_slices_.end()) return *it->second;
   }
-  const DraftLease draft(&drafts_);
-  if (!TakeSlice(far, &*draft)) return own;
-  const Level1* const made = draft->made != nullptr ? draft->made : Store(&*draft);
+  const Level1* const made = FromSlice(far);
+  if (made == nullptr) return own;
   std::lock_guard lock(slice_mutex_);
   return *with_slices_.try_emplace(far.value, made).first->second;
 }
@@ -393,6 +387,13 @@ bool MaskCache::TakeSlice(TermId state, Draft* draft) {
   }
   AddReach(after, draft);
   return true;
+}
+
+// The mask of a state that takes a slice; null where it takes none.
+const Level1* MaskCache::FromSlice(TermId state) {
+  const DraftLease draft(&drafts_);
+  if (!TakeSlice(state, &*draft)) return nullptr;
+  return draft->made != nullptr ? draft->made : Store(&*draft);
 }
 
 TokenMask MaskCache::Compact(std::span<const TokenId> list,

@@ -141,6 +141,7 @@ class MaskCache {
   void WalkOthers(TermId state, const Slice& slice, Draft* draft);
   void AddReach(uint64_t after, Draft* draft);
   bool TakeSlice(TermId state, Draft* draft);
+  const Level1* FromSlice(TermId state);
   const Level1& WithSlice(TermId loop);
   bool WalkBeside(TermId state, TermId search, const Slice& slice, Draft* draft);
   bool FromSearch(TermId state, TermId search, const Slice& slice, Draft* draft);

@@ -72,6 +72,14 @@ bool IsLarge(const TermStore& terms, TermId id) {
   return false;
 }
 
+// The expression of a term, by which its automaton is known; empty where it has no slice.
+std::string KeyOf(TermStore* terms, TermId x) {
+  std::string text = terms->ClassKey(x);
+  if (!text.empty()) return text;
+  // What loops inside is no class of characters, as a rule; where it were, walks do without.
+  return terms->term(x).finite && !IsLarge(*terms, x) ? terms->ToString(x) : std::string();
+}
+
 }  // namespace
 
 // That of an automaton; null where it is not there. Locked.
@@ -80,14 +88,6 @@ std::shared_ptr<Slice> SliceStore::Found(const std::string& automaton) {
   if (it == slices_.end()) return nullptr;
   it->second.used = ++calls_;
   return it->second.slice;
-}
-
-// The expression of a term, the key into automata_; empty where it has no slice.
-std::string SliceStore::KeyOf(TermStore* terms, TermId x) {
-  std::string text = terms->ClassKey(x);
-  if (!text.empty()) return text;
-  // What loops inside is no class of characters, as a rule; where it were, walks do without.
-  return terms->term(x).finite && !IsLarge(*terms, x) ? terms->ToString(x) : std::string();
 }
 
 bool SliceStore::Has(TermStore* terms, TermId x) {

@@ -47,7 +47,6 @@ class SliceStore {
     uint64_t used;  // when, in calls of Get
   };
 
-  static std::string KeyOf(TermStore* terms, TermId x);
   std::shared_ptr<Slice> Found(const std::string& automaton);
   void Evict();
 
