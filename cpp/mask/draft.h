@@ -219,6 +219,7 @@ class MaskCache::DraftLease {
     }
     if (draft_ == nullptr) {
       draft_ = new Draft;
+      draft_->scratch.leaving.ShareWith(pool_.leaving);
     } else {
       draft_->Clear();
     }

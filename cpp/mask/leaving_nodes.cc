@@ -11,7 +11,8 @@
 // spaces. There the nodes behind such a byte are gone through, and those count at which the
 // character is seen to be none that stays.
 //
-// Cost: about 1 ns for each node of the lists, some 20 us, once for an alphabet. Tests:
+// Cost: about 1 ns for each node of the lists, some 20 us, once for an alphabet of a vocabulary, as
+// long as it is among those used last (LeavingStore). Tests:
 // tests/mask/leaving_nodes_test.cc.
 #include "mask/leaving_nodes.h"
 
@@ -63,6 +64,40 @@ std::vector<LeavingSet::Inside> LeavingInside(std::span<const TrieNode> trie,
 
 }  // namespace
 
+// Locked.
+std::shared_ptr<const LeavingSet> LeavingStore::Found(const Alphabet& stays,
+                                                      const SomeCharacters* some) {
+  const Kept* const kept = kept_.Find([&](const Kept& k) {
+    return k.stays == stays && (some != nullptr ? k.some == *some : k.some.leads == 0);
+  });
+  return kept != nullptr ? kept->nodes : nullptr;
+}
+
+std::shared_ptr<const LeavingSet> LeavingStore::Find(const Alphabet& stays,
+                                                     const SomeCharacters* some) {
+  std::lock_guard lock(mutex_);
+  return Found(stays, some);
+}
+
+void LeavingStore::Keep(const Alphabet& stays, const SomeCharacters* some,
+                        const std::shared_ptr<const LeavingSet>& nodes) {
+  std::lock_guard lock(mutex_);
+  if (Found(stays, some) != nullptr) return;
+  Kept kept = {stays, some != nullptr ? *some : SomeCharacters(), nodes};
+  const size_t bytes = nodes->memory_bytes() + kept.some.last.size() * sizeof(uint64_t);
+  kept_.Add(std::move(kept), bytes);
+}
+
+void LeavingStore::SetMost(size_t bytes) {
+  std::lock_guard lock(mutex_);
+  kept_.SetMost(bytes);
+}
+
+size_t LeavingStore::memory_bytes() {
+  std::lock_guard lock(mutex_);
+  return kept_.bytes();
+}
+
 const SomeCharacters* LeavingNodes::Keep(SomeCharacters some) {
   if (some.leads == 0) return nullptr;
   const auto known = std::ranges::find(some_, some);
@@ -87,6 +122,8 @@ std::shared_ptr<const LeavingSet> LeavingNodes::Of(std::span<const TrieNode> tri
     *entry = {};
     entry->stays = stays;
     entry->some = some;
+    if (store_ != nullptr) entry->nodes = store_->Find(stays, some);
+    entry->looked = entry->nodes != nullptr;
   }
   entry->used = ++uses_;
   if (entry->looked) return entry->nodes;
@@ -103,6 +140,7 @@ std::shared_ptr<const LeavingSet> LeavingNodes::Of(std::span<const TrieNode> tri
   for (const LeavingSet::Inside& at : inside) made->Add({&at.node, 1});
   made->inside = std::move(inside);
   entry->nodes = std::move(made);
+  if (store_ != nullptr) store_->Keep(stays, some, entry->nodes);
   return entry->nodes;
 }
 

@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
+#include "base/lately_used.h"
 #include "vocab/trie_alphabets.h"
 
 namespace grammask::internal {
@@ -36,6 +38,9 @@ class LeavingSet : public NodeSet {
     friend auto operator<=>(const Inside&, const Inside&) = default;
   };
   std::vector<Inside> inside;  // ascending
+  size_t memory_bytes() const {
+    return NodeSet::memory_bytes() + inside.capacity() * sizeof(Inside);
+  }
   // The one that is `node`; null where there is none.
   const Inside* FindInside(uint32_t node) const {
     const auto it = std::ranges::lower_bound(inside, node, {}, &Inside::node);
@@ -43,11 +48,41 @@ class LeavingSet : public NodeSet {
   }
 };
 
+// The sets of one vocabulary, for all walks of all compilers: those used last, up to a number of
+// bytes, 34 KB each at 128,000 tokens. Thread-safe.
+class LeavingStore {
+ public:
+  explicit LeavingStore(size_t most_bytes) : kept_(most_bytes) {}
+
+  // That of an alphabet and `some` beside it (null for none); null where there is none.
+  std::shared_ptr<const LeavingSet> Find(const Alphabet& stays, const SomeCharacters* some);
+  // Keeps it; where another thread was there before, that one's is kept.
+  void Keep(const Alphabet& stays, const SomeCharacters* some,
+            const std::shared_ptr<const LeavingSet>& nodes);
+  // Keeps no more than so many bytes from now on.
+  void SetMost(size_t bytes);
+  size_t memory_bytes();
+
+ private:
+  struct Kept {
+    Alphabet stays;
+    SomeCharacters some;
+    std::shared_ptr<const LeavingSet> nodes;
+  };
+
+  std::shared_ptr<const LeavingSet> Found(const Alphabet& stays, const SomeCharacters* some);
+
+  std::mutex mutex_;
+  LatelyUsed<Kept> kept_;
+};
+
 // For a walk that stays in one place as long as the characters of an alphabet come: it goes from
-// one node that adds another byte to the next, and never looks at what lies between. Keeps the sets
-// of nodes of the alphabets asked for lately, 34 KB each at 128,000 tokens. Not thread-safe.
+// one node that adds another byte to the next, and never looks at what lies between. Has the sets
+// of nodes of the alphabets asked for lately at hand. Not thread-safe.
 class LeavingNodes {
  public:
+  // Sets of nodes come from there, and go there, from now on; it must outlive this.
+  void ShareWith(LeavingStore* store) { store_ = store; }
   // The nodes that leave `stays`, among those behind whole characters; where `stays` has characters
   // beyond ASCII, also the ones that make a text no UTF-8. All that is not behind whole characters
   // lies below one of the nodes, or is inside a character of the alphabet. Null where these nodes
@@ -98,6 +133,7 @@ class LeavingNodes {
   static constexpr size_t kKept = 8;
   static constexpr size_t kMostSome = 256;
 
+  LeavingStore* store_ = nullptr;
   std::array<Entry, kKept> entries_;
   uint64_t uses_ = 0;
   std::unique_ptr<NodeSet> broken_;

@@ -58,10 +58,12 @@ MaskCache::MaskCache(std::shared_ptr<const Vocab> vocab, SetTable* sets,
       words_((static_cast<size_t>(vocab_->size()) + 31) / 32),
       bitmaps_(vocab_->trie_tokens(), vocab_->text_bits(), vocab_->token_blocks()),
       slice_store_(std::move(slices)) {
+  drafts_.leaving = &slice_store_->leaving();
   // To make a draft takes as long as many a mask: none waits for one.
   for (auto& slot : drafts_.slots) {
     auto draft = std::make_unique<Draft>();
     draft->MakeReady(words_);
+    draft->scratch.leaving.ShareWith(drafts_.leaving);
     slot = draft.release();
   }
 }
@@ -515,11 +517,11 @@ const TokenTrie& MaskCache::TrieOf(const Residual& any, ByteSet first) {
   const Residual& residual = Spelled(any);
   size_t tries = 0;
   auto find = [&]() -> const TokenTrie* {
-    const TokenTrie* known = residual.trie.load(std::memory_order_acquire);
+    const ResidualTrie* known = residual.trie.load(std::memory_order_acquire);
     for (tries = 0; known != nullptr && !(first & ~known->first).empty(); ++tries) {
       known = known->next;
     }
-    return known;
+    return known == nullptr ? nullptr : known->trie.get();
   };
   if (const TokenTrie* known = find()) return *known;
   if (tries == kMostTries) first = ByteSet::All();
@@ -534,25 +536,14 @@ const TokenTrie& MaskCache::TrieOf(const Residual& any, ByteSet first) {
       entries = some;
     }
   }
-  std::vector<std::pair<std::string_view, TokenId>> texts;
-  texts.reserve(entries.size());
-  size_t before = 0;
-  auto token_at = [&](size_t k) { return Residual::Token(entries[k]); };
-  ForEachText(*vocab_, entries.size(), token_at, [&](size_t k, std::string_view text) {
-    const size_t read = text.size() - Residual::Bytes(entries[k]);
-    before = std::max(before, read);
-    texts.push_back({text.substr(read), token_at(k)});
-  });
-  auto made = std::make_unique<TokenTrie>(BuildTokenTrie(std::move(texts)));
-  made->before = before;
-  made->first = first;
+  auto made = std::make_unique<ResidualTrie>(slice_store_->tries().Get(*vocab_, entries), first);
   std::lock_guard lock(mutex_);
   if (const TokenTrie* known = find()) return *known;
-  bytes_ += sizeof(TokenTrie) + made->memory_bytes();
+  bytes_ += sizeof(ResidualTrie) + sizeof(TokenTrie) + made->trie->memory_bytes();
   made->next = residual.trie.load(std::memory_order_relaxed);
   residual.trie.store(made.get(), std::memory_order_release);
   tries_.push_back(std::move(made));
-  return *tries_.back();
+  return *tries_.back()->trie;
 }
 
 // What a draft's runs hold, as a bitmap more where that is worth it, else with the tokens accepted.

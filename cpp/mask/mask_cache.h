@@ -128,6 +128,7 @@ class MaskCache {
   // Drafts kept for the next masks, for a thread that makes one while it makes another.
   struct DraftPool {
     std::atomic<Draft*> slots[2] = {};
+    LeavingStore* leaving = nullptr;  // of all drafts
     ~DraftPool();
   };
 
@@ -214,7 +215,7 @@ class MaskCache {
   std::mutex mutex_;  // memory_, tries_, residuals_, left_over_, heads_, spelled_, beside_
   BumpArena memory_;
   BitmapStore bitmaps_;
-  std::vector<std::unique_ptr<const TokenTrie>> tries_;
+  std::vector<std::unique_ptr<const ResidualTrie>> tries_;
   // By the bytes of their entries, which are in memory_.
   ShardedMap<std::string_view, const Residual*, TextHash> residuals_;
   // What is left over (its entries, its references) as it can follow in a set.

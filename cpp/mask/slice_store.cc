@@ -152,6 +152,15 @@ void SliceStore::MakeJsonStrings(const Vocab& vocab, const CodePointSet& often) 
   });
 }
 
+// Locked, where others know of the store.
+void SliceStore::SetMost(size_t bytes) {
+  constexpr size_t kShareBeside = 16;
+  most_bytes_ = bytes;
+  tries_.SetMost(bytes / kShareBeside);
+  leaving_.SetMost(bytes / kShareBeside);
+  Evict();
+}
+
 // Locked.
 void SliceStore::Evict() {
   size_t bytes = 0;
@@ -169,8 +178,7 @@ SliceShare::SliceShare(std::shared_ptr<SliceStore> store, size_t bytes)
     : store_(std::move(store)), bytes_(bytes) {
   std::lock_guard lock(store_->mutex_);
   store_->shares_.push_back(bytes_);
-  store_->most_bytes_ = std::ranges::max(store_->shares_);
-  store_->Evict();
+  store_->SetMost(std::ranges::max(store_->shares_));
 }
 
 // The last one leaves its bound behind for whoever comes next.
@@ -178,8 +186,7 @@ SliceShare::~SliceShare() {
   std::lock_guard lock(store_->mutex_);
   store_->shares_.erase(std::ranges::find(store_->shares_, bytes_));
   if (store_->shares_.empty()) return;
-  store_->most_bytes_ = std::ranges::max(store_->shares_);
-  store_->Evict();
+  store_->SetMost(std::ranges::max(store_->shares_));
 }
 
 size_t SliceStore::slice_bytes() {
@@ -190,7 +197,7 @@ size_t SliceStore::slice_bytes() {
 }
 
 size_t SliceStore::memory_bytes() {
-  size_t bytes = slice_bytes();
+  size_t bytes = slice_bytes() + tries_.memory_bytes() + leaving_.memory_bytes();
   std::lock_guard lock(mutex_);
   for (const auto& [key, kept] : slices_) bytes += key.size();
   for (const auto& [text, automaton] : automata_) bytes += text.size() + automaton.size() + 64;

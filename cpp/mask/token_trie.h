@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -22,9 +23,6 @@ struct TokenTrie {
   RawTableVector<TokenId> tokens;
   // Of what tokens leave over: how many bytes the longest of them has in front of that.
   uint64_t before = 0;
-  // It holds only what begins with one of these, and there is another trie of the same (or null).
-  ByteSet first = ByteSet::All();
-  const TokenTrie* next = nullptr;
 
   bool empty() const { return tokens.empty(); }
   uint32_t node_count() const {
@@ -37,7 +35,14 @@ struct TokenTrie {
 
 // The trie of (string, token) pairs, in any order; strings not empty, at most 65,535 bytes; a token
 // that occurs twice with one string is kept once.
-TokenTrie BuildTokenTrie(std::vector<std::pair<std::string_view, TokenId>> entries);
+TokenTrie BuildTokenTrie(const std::vector<std::pair<std::string_view, TokenId>>& entries);
+
+// One of the tries of what is left over: of what begins with one of these bytes.
+struct ResidualTrie {
+  std::shared_ptr<const TokenTrie> trie;
+  ByteSet first = ByteSet::All();
+  const ResidualTrie* next = nullptr;
+};
 
 // What some tokens leave over: of each its id, how many of its last bytes (one and more), and the
 // first of these; and as tries, once these are asked for. Where nothing can follow they never are.
@@ -53,7 +58,7 @@ struct Residual {
   static uint8_t First(uint64_t entry) { return static_cast<uint8_t>(entry >> 24); }
 
   std::span<const uint64_t> entries;
-  mutable std::atomic<const TokenTrie*> trie = nullptr;  // the latest; TokenTrie::next
+  mutable std::atomic<const ResidualTrie*> trie = nullptr;  // the latest
   // Where the entries wait, instead: nodes of the vocabulary's trie, ascending, below which every
   // token leaves over what follows the node, and tokens that are none of these all the same, a
   // bitmap (null for none) and a list; and what has the entries, once they are asked for.

@@ -162,6 +162,7 @@ class NodeSet {
   void Add(std::span<const uint32_t> nodes) {
     for (uint32_t i : nodes) words_[i / 64] |= uint64_t{1} << (i % 64);
   }
+  size_t memory_bytes() const { return words_.capacity() * sizeof(words_[0]); }
   bool Has(uint32_t node) const { return (words_[node / 64] >> (node % 64) & 1) != 0; }
   // The first one from `from` on; the number of nodes where there is none.
   uint32_t Next(uint32_t from) const { return Next(from, static_cast<uint32_t>(count_)); }

@@ -234,6 +234,51 @@ TEST(LeavingNodes, AreInsideOfCharactersToo) {
             leaving.Of(nodes, alphabets, stays, kept[1], node_count));
 }
 
+// What one walk's object has found the next one's has at once, be the content of `some` the same
+// only; and keeps while the store does not.
+TEST(LeavingNodes, AreSharedByAVocabulary) {
+  const auto vocab = MakeVocab(Tokens());
+  const auto nodes = vocab->nodes();
+  const TrieAlphabets& alphabets = vocab->alphabets();
+  const auto node_count = static_cast<uint32_t>(vocab->node_count());
+  Alphabet letters, digits;
+  for (uint8_t c = 'a'; c <= 'z'; ++c) letters.Add(c);
+  for (uint8_t c = '0'; c <= '9'; ++c) digits.Add(c);
+  letters.AddLead(0xCE);
+  const SomeCharacters e_acute = {uint64_t{1} << (0xC3 - Alphabet::kFirstLead),
+                                  {uint64_t{1} << 0x29}};
+  LeavingStore store(size_t{1} << 20);
+  LeavingNodes alone, first, second;
+  first.ShareWith(&store);
+  second.ShareWith(&store);
+  const SomeCharacters* const some = first.Keep(e_acute);
+  const auto set = first.Of(nodes, alphabets, letters, some, node_count);
+  ASSERT_NE(set, nullptr);
+  EXPECT_FALSE(set->inside.empty());
+  const auto plain = first.Of(alphabets, letters, node_count);
+  EXPECT_NE(plain, set);
+  // No more than one node is to be walked, for which none would be made.
+  EXPECT_EQ(second.Of(nodes, alphabets, letters, second.Keep(e_acute), 1), set);
+  EXPECT_EQ(second.Of(alphabets, letters, 1), plain);
+  EXPECT_EQ(second.Of(alphabets, digits, 1), nullptr);
+  EXPECT_EQ(alone.Of(alphabets, letters, 1), nullptr);
+  const auto own = alone.Of(nodes, alphabets, letters, alone.Keep(e_acute), node_count);
+  ASSERT_NE(own, nullptr);
+  EXPECT_EQ(own->inside, set->inside);
+  for (uint32_t i = 0; i < node_count; ++i) ASSERT_EQ(own->Has(i), set->Has(i)) << i;
+  const size_t bytes = store.memory_bytes();
+  EXPECT_GE(bytes, set->memory_bytes() + plain->memory_bytes());
+  store.SetMost(bytes - 1);
+  EXPECT_LT(store.memory_bytes(), bytes);
+  EXPECT_GT(store.memory_bytes(), 0u);
+  store.SetMost(0);
+  EXPECT_EQ(store.memory_bytes(), 0u);
+  EXPECT_EQ(second.Of(alphabets, letters, 1), plain);
+  LeavingNodes third;
+  third.ShareWith(&store);
+  EXPECT_EQ(third.Of(alphabets, letters, 1), nullptr);
+}
+
 using Maker = ContentMaker;
 using Make = NodeId (*)(Maker);
 

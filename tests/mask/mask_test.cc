@@ -794,7 +794,7 @@ TEST(Mask, WhatIsLeftOverByTheBytesThatComeNext) {
     const Residual* residual = w.masks().OfState(state).residual;
     ASSERT_NE(residual, nullptr);
     if (!residual->nodes.empty()) residual = residual->spelled.load();
-    const TokenTrie* trie = residual->trie.load();
+    const ResidualTrie* trie = residual->trie.load();
     ASSERT_NE(trie, nullptr);
     const auto byte = static_cast<uint8_t>(closing[i]);
     if (i < 5) {

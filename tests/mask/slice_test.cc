@@ -83,7 +83,7 @@ void CheckSlice(const Vocab& vocab, Slice* slice,
   EXPECT_EQ(Others(*slice), others);
   std::vector<std::pair<std::string_view, TokenId>> entries;
   for (TokenId t : others) entries.push_back({vocab.bytes(t), t});
-  const TokenTrie trie = BuildTokenTrie(std::move(entries));
+  const TokenTrie trie = BuildTokenTrie(entries);
   EXPECT_EQ(slice->others().tokens, trie.tokens);
   ASSERT_EQ(slice->others().nodes.size(), trie.nodes.size());
   EXPECT_TRUE(trie.nodes.empty() || std::memcmp(slice->others().nodes.data(), trie.nodes.data(),
