@@ -79,13 +79,15 @@ std::shared_ptr<const LeavingSet> LeavingStore::Find(const Alphabet& stays,
   return Found(stays, some);
 }
 
-void LeavingStore::Keep(const Alphabet& stays, const SomeCharacters* some,
-                        const std::shared_ptr<const LeavingSet>& nodes) {
+std::shared_ptr<const LeavingSet> LeavingStore::Keep(const Alphabet& stays,
+                                                     const SomeCharacters* some,
+                                                     std::shared_ptr<const LeavingSet> nodes) {
   std::lock_guard lock(mutex_);
-  if (Found(stays, some) != nullptr) return;
+  if (auto known = Found(stays, some)) return known;
   Kept kept = {stays, some != nullptr ? *some : SomeCharacters(), nodes};
   const size_t bytes = nodes->memory_bytes() + kept.some.last.size() * sizeof(uint64_t);
   kept_.Add(std::move(kept), bytes);
+  return nodes;
 }
 
 void LeavingStore::SetMost(size_t bytes) {
@@ -140,7 +142,7 @@ std::shared_ptr<const LeavingSet> LeavingNodes::Of(std::span<const TrieNode> tri
   for (const LeavingSet::Inside& at : inside) made->Add({&at.node, 1});
   made->inside = std::move(inside);
   entry->nodes = std::move(made);
-  if (store_ != nullptr) store_->Keep(stays, some, entry->nodes);
+  if (store_ != nullptr) entry->nodes = store_->Keep(stays, some, std::move(entry->nodes));
   return entry->nodes;
 }
 

@@ -56,9 +56,9 @@ class LeavingStore {
 
   // That of an alphabet and `some` beside it (null for none); null where there is none.
   std::shared_ptr<const LeavingSet> Find(const Alphabet& stays, const SomeCharacters* some);
-  // Keeps it; where another thread was there before, that one's is kept.
-  void Keep(const Alphabet& stays, const SomeCharacters* some,
-            const std::shared_ptr<const LeavingSet>& nodes);
+  // Keeps it and gives it back; where another thread was there before, that one's.
+  std::shared_ptr<const LeavingSet> Keep(const Alphabet& stays, const SomeCharacters* some,
+                                         std::shared_ptr<const LeavingSet> nodes);
   // Keeps no more than so many bytes from now on.
   void SetMost(size_t bytes);
   size_t memory_bytes();
@@ -86,8 +86,8 @@ class LeavingNodes {
   // The nodes that leave `stays`, among those behind whole characters; where `stays` has characters
   // beyond ASCII, also the ones that make a text no UTF-8. All that is not behind whole characters
   // lies below one of the nodes, or is inside a character of the alphabet. Null where these nodes
-  // are so many that a walk of all is as short, or where too little is to be walked: each call adds
-  // `nodes`, those below the node that it is for.
+  // are so many that a walk of all is as short, or where too little is to be walked for them to be
+  // made, if they are not there: each call adds `nodes`, those below the node that it is for.
   std::shared_ptr<const LeavingSet> Of(const TrieAlphabets& alphabets, const Alphabet& stays,
                                        uint32_t nodes) {
     return Of({}, alphabets, stays, nullptr, nodes);
