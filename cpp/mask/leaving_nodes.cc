@@ -64,40 +64,18 @@ std::vector<LeavingSet::Inside> LeavingInside(std::span<const TrieNode> trie,
 
 }  // namespace
 
-// Locked.
-std::shared_ptr<const LeavingSet> LeavingStore::Found(const Alphabet& stays,
-                                                      const SomeCharacters* some) {
-  const Kept* const kept = kept_.Find([&](const Kept& k) {
-    return k.stays == stays && (some != nullptr ? k.some == *some : k.some.leads == 0);
-  });
-  return kept != nullptr ? kept->nodes : nullptr;
-}
-
 std::shared_ptr<const LeavingSet> LeavingStore::Find(const Alphabet& stays,
                                                      const SomeCharacters* some) {
-  std::lock_guard lock(mutex_);
-  return Found(stays, some);
+  return kept_.Find([&](const Key& key) { return key.Is(stays, some); });
 }
 
 std::shared_ptr<const LeavingSet> LeavingStore::Keep(const Alphabet& stays,
                                                      const SomeCharacters* some,
                                                      std::shared_ptr<const LeavingSet> nodes) {
-  std::lock_guard lock(mutex_);
-  if (auto known = Found(stays, some)) return known;
-  Kept kept = {stays, some != nullptr ? *some : SomeCharacters(), nodes};
-  const size_t bytes = nodes->memory_bytes() + kept.some.last.size() * sizeof(uint64_t);
-  kept_.Add(std::move(kept), bytes);
-  return nodes;
-}
-
-void LeavingStore::SetMost(size_t bytes) {
-  std::lock_guard lock(mutex_);
-  kept_.SetMost(bytes);
-}
-
-size_t LeavingStore::memory_bytes() {
-  std::lock_guard lock(mutex_);
-  return kept_.bytes();
+  Key key = {stays, some != nullptr ? *some : SomeCharacters()};
+  const size_t bytes = nodes->memory_bytes() + key.some.last.size() * sizeof(uint64_t);
+  return kept_.Add([&](const Key& other) { return other.Is(stays, some); }, std::move(key),
+                   std::move(nodes), bytes);
 }
 
 const SomeCharacters* LeavingNodes::Keep(SomeCharacters some) {

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
@@ -59,21 +58,18 @@ class LeavingStore {
   // Keeps it and gives it back; where another thread was there before, that one's.
   std::shared_ptr<const LeavingSet> Keep(const Alphabet& stays, const SomeCharacters* some,
                                          std::shared_ptr<const LeavingSet> nodes);
-  // Keeps no more than so many bytes from now on.
-  void SetMost(size_t bytes);
-  size_t memory_bytes();
+  void SetMost(size_t bytes) { kept_.SetMost(bytes); }
+  size_t memory_bytes() { return kept_.bytes(); }
 
  private:
-  struct Kept {
+  struct Key {
     Alphabet stays;
     SomeCharacters some;
-    std::shared_ptr<const LeavingSet> nodes;
+    bool Is(const Alphabet& other, const SomeCharacters* beside) const {
+      return stays == other && (beside != nullptr ? some == *beside : some.leads == 0);
+    }
   };
-
-  std::shared_ptr<const LeavingSet> Found(const Alphabet& stays, const SomeCharacters* some);
-
-  std::mutex mutex_;
-  LatelyUsed<Kept> kept_;
+  LatelyUsed<Key, LeavingSet> kept_;
 };
 
 // For a walk that stays in one place as long as the characters of an alphabet come: it goes from

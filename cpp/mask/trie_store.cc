@@ -1,10 +1,11 @@
 // Long residual tries, beyond the life of one generation of tables and of one compiler.
 //
-// What two thousand tokens leave over behind the end of a JSON string is the same whatever the
-// grammar, and a trie of it takes a quarter of a millisecond to make: as much as the rest of the
-// slowest masks. It depends on the vocabulary and the entries alone, so it is kept beside the
-// vocabulary, as slices are. The entries are compared in full: those of a saved file may be
-// anything. There are a few dozen such lists in thousands of schemas, so they stand in a row.
+// What a thousand tokens leave over behind the end of a JSON string, or two thousand behind a
+// letter, is the same whatever follows, and a trie of it takes up to a quarter of a millisecond to
+// make: as much as the rest of the slowest masks. It depends on the vocabulary and the entries
+// alone, so it is kept beside the vocabulary, as slices are. The entries are compared in full:
+// those of a saved file may be anything. There are a few dozen such lists in thousands of schemas,
+// so they stand in a row.
 //
 // Cost: 1 us for a trie that is there. Tests: tests/mask/trie_store_test.cc.
 #include "mask/trie_store.h"
@@ -35,36 +36,15 @@ std::shared_ptr<const TokenTrie> Make(const Vocab& vocab, std::span<const uint64
 
 }  // namespace
 
-// Locked.
-std::shared_ptr<const TokenTrie> TrieStore::Found(std::span<const uint64_t> entries) {
-  const Kept* const kept =
-      kept_.Find([&](const Kept& k) { return std::ranges::equal(k.entries, entries); });
-  return kept != nullptr ? kept->trie : nullptr;
-}
-
 // Tries are made outside of the lock: where two threads make the same one, the first is kept.
 std::shared_ptr<const TokenTrie> TrieStore::Get(const Vocab& vocab,
                                                 std::span<const uint64_t> entries) {
   if (entries.size() < kLeastEntries) return Make(vocab, entries);
-  {
-    std::lock_guard lock(mutex_);
-    if (auto known = Found(entries)) return known;
-  }
+  auto same = [&](const auto& kept) { return std::ranges::equal(kept, entries); };
+  if (auto known = kept_.Find(same)) return known;
   auto made = Make(vocab, entries);
-  std::lock_guard lock(mutex_);
-  if (auto known = Found(entries)) return known;
-  kept_.Add({{entries.begin(), entries.end()}, made}, entries.size_bytes() + made->memory_bytes());
-  return made;
-}
-
-void TrieStore::SetMost(size_t bytes) {
-  std::lock_guard lock(mutex_);
-  kept_.SetMost(bytes);
-}
-
-size_t TrieStore::memory_bytes() {
-  std::lock_guard lock(mutex_);
-  return kept_.bytes();
+  const size_t bytes = entries.size_bytes() + made->memory_bytes();
+  return kept_.Add(same, {entries.begin(), entries.end()}, std::move(made), bytes);
 }
 
 }  // namespace grammask::internal

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 
 #include "base/lately_used.h"
@@ -24,22 +23,13 @@ class TrieStore {
   explicit TrieStore(size_t most_bytes) : kept_(most_bytes) {}
 
   // The trie of `entries`: what each token has behind so many of its bytes. With as many entries as
-  // are worth it the same one for the same entries, as long as it is kept or in use elsewhere.
+  // are worth it the same one for the same entries, as long as it is kept.
   std::shared_ptr<const TokenTrie> Get(const Vocab& vocab, std::span<const uint64_t> entries);
-  // Keeps no more than so many bytes from now on.
-  void SetMost(size_t bytes);
-  size_t memory_bytes();
+  void SetMost(size_t bytes) { kept_.SetMost(bytes); }
+  size_t memory_bytes() { return kept_.bytes(); }
 
  private:
-  struct Kept {
-    TableVector<uint64_t> entries;
-    std::shared_ptr<const TokenTrie> trie;
-  };
-
-  std::shared_ptr<const TokenTrie> Found(std::span<const uint64_t> entries);
-
-  std::mutex mutex_;
-  LatelyUsed<Kept> kept_;
+  LatelyUsed<TableVector<uint64_t>, TokenTrie> kept_;  // by entries
 };
 
 }  // namespace grammask::internal
