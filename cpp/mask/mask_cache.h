@@ -160,14 +160,16 @@ class MaskCache {
   bool TakeOverBound(TermId state, uint64_t most, const ByteSet& first, Slice* slice, Draft* draft);
   std::shared_ptr<const CountedTokens> TokensOf(const TermStore::Counted& counted);
   const Level1* FromLoose(TermId state, const TermStore::Loosened& loosened);
-  const Level1* FromWider(TermId state, TermId wider, uint64_t same, size_t most);
+  const Level1* FromWider(TermId state, TermId wider, uint64_t same, size_t most,
+                          uint64_t wider_completion = UINT64_MAX);
   const Level1* Narrowed(const Level1& wide, std::span<const TokenRun> refused, uint64_t reach,
                          uint64_t completion);
   const Level1* FromExclusion(TermId state);
   std::optional<std::vector<uint32_t>> FindExcluded(const TermStore::Exclusion& exclusion);
   const std::vector<SpelledText>& SpelledTexts(uint32_t from);
   bool FindRefused(TermId state, TermId wider, uint64_t same, size_t most,
-                   TableVector<TokenRun>* refused, uint64_t* reach, uint64_t* completion);
+                   uint64_t wider_completion, TableVector<TokenRun>* refused, uint64_t* reach,
+                   uint64_t* completion);
   std::optional<bool> FindOver(TermId state, TermId wider, uint64_t same, size_t most,
                                TableVector<TokenRun>* over, uint64_t* reach, uint64_t* completion);
   std::shared_ptr<const RoundTable> TableOf(TermId x);

@@ -44,14 +44,15 @@ constexpr size_t kUncounted = 64;                 // bytes that knowing of none 
 
 // The mask of a state from that of `wider`, which takes whatever it takes; null where more tells
 // them apart than tokens that stay inside (see FindRefused).
-const Level1* MaskCache::FromWider(TermId state, TermId wider, uint64_t same, size_t most) {
+const Level1* MaskCache::FromWider(TermId state, TermId wider, uint64_t same, size_t most,
+                                   uint64_t wider_completion) {
   TableVector<TokenRun> runs;
   uint64_t reach = 0, completion = 0;
   std::optional<bool> found = FindOver(state, wider, same, most, &runs, &reach, &completion);
   if (!found.has_value()) {
     runs.clear();
     reach = completion = 0;
-    found = FindRefused(state, wider, same, most, &runs, &reach, &completion);
+    found = FindRefused(state, wider, same, most, wider_completion, &runs, &reach, &completion);
   }
   if (!*found) return nullptr;
   return Narrowed(OfState(wider), runs, reach, completion);
@@ -143,7 +144,7 @@ const Level1* MaskCache::FromLoose(TermId state, const TermStore::Loosened& loos
   if (loosened.plain && longest <= bound) return &loose;
   const uint64_t completion = loosened.plain ? 0 : loose.completion;
   if (completion >= bound || bound - completion < kLeastSame) return nullptr;
-  return FromWider(state, loosened.state, bound - completion, kMostRefused);
+  return FromWider(state, loosened.state, bound - completion, kMostRefused, loose.completion);
 }
 
 // The same for a state with one bound on characters more than `wider`, of which the tokens are

@@ -5,6 +5,11 @@
 // places: where they meet there is nothing to tell below, nor where each stays where it is whatever
 // comes. What the narrower one refuses is one subtree after another.
 //
+// Where only bounds tell them apart, tokens too short to come near one tell nothing; and where a
+// token has not used up much of its bound by the time that it has read some bytes, more of them are
+// too short than seemed so at first: of nine words left, what is left of a token that has begun
+// with a long one.
+//
 // The walk meets few pairs of places and many nodes: a pair has a row by byte, as a set has, and a
 // node is a step of one table. Where most characters leave both states where they are, it goes from
 // one node that leads away to the next (leaving_nodes.h).
@@ -30,9 +35,55 @@
 namespace grammask::internal {
 namespace {
 
-constexpr uint32_t kWorthARow = 8;      // nodes below one
-constexpr uint32_t kWorthStaying = 16;  // likewise
-constexpr size_t kMostRows = 4096;      // of 1 KB
+constexpr uint32_t kWorthARow = 8;       // nodes below one
+constexpr uint32_t kWorthStaying = 16;   // likewise
+constexpr uint32_t kWorthMeasuring = 4;  // likewise
+constexpr int kMostWithin = 8;           // terms within terms that are compared
+constexpr size_t kMostRows = 4096;       // of 1 KB
+
+// Up to how many bytes long the texts of `wide` are those of `narrow`, which has upper bounds on
+// loops that the other one lacks: each round of a loop takes some. 0 where they differ in anything
+// else. Clears `plain` where conditions stand beside a loop, so that what is to come of a text
+// counts as well: else it needs no more rounds.
+uint64_t SameUpTo(const TermStore& terms, TermId narrow, TermId wide, bool* plain,
+                  int depth = kMostWithin) {
+  if (narrow == wide) return UINT64_MAX;
+  const Term &n = terms.term(narrow), &w = terms.term(wide);
+  if (depth == 0 || n.kind != w.kind) return 0;
+  auto same = [&](TermId x, TermId y) { return SameUpTo(terms, x, y, plain, depth - 1); };
+  switch (n.kind) {
+    case TermKind::kRepeat: {
+      if (n.children()[0] != w.children()[0] || n.a != w.a || n.b > w.b) return 0;
+      const uint64_t round = std::max<uint64_t>(terms.term(n.children()[0]).min_length, 1);
+      const auto rounds = static_cast<uint64_t>(n.b);
+      return rounds > UINT64_MAX / round ? UINT64_MAX : rounds * round;
+    }
+    case TermKind::kSequence: {
+      const uint64_t head = same(n.few[0], w.few[0]);
+      return head == 0 ? 0 : std::min(head, same(n.few[1], w.few[1]));
+    }
+    case TermKind::kChoice:
+    case TermKind::kAnd: {
+      if (n.kind == TermKind::kAnd) *plain = false;
+      // One of the parts differs.
+      const auto ours = n.children(), theirs = w.children();
+      if (ours.size() != theirs.size()) return 0;
+      auto is_in = [](TermId c, auto all) { return std::ranges::find(all, c) != all.end(); };
+      TermId own, other;
+      for (TermId c : ours) {
+        if (is_in(c, theirs)) continue;
+        if (own != TermId()) return 0;
+        own = c;
+      }
+      for (TermId c : theirs) {
+        if (!is_in(c, ours)) other = c;
+      }
+      return own == TermId() || other == TermId() ? 0 : same(own, other);
+    }
+    default:
+      return 0;
+  }
+}
 
 // Where both states are after the same bytes.
 struct PairPlace {
@@ -47,28 +98,32 @@ struct PairPlace {
   bool escaping = false;                    // the wider one, and so the narrower
   bool simple = false;                      // each of one item
   bool asked = false, asked_leads = false;  // `stays` is known, of ASCII and beyond
+  bool measured = false;                    // `room` is known
   uint64_t left = 0;                        // the longest of the narrower items' shortest texts
+  uint64_t room = 0;                        // see PairPlaces::Room
   Alphabet stays;                           // characters by which each leads to itself
   uint32_t* to = nullptr;                   // by byte, numbers of places
 };
 
 class PairPlaces {
  public:
-  PairPlaces(SetTable* sets, WalkScratch* scratch)
-      : sets_(*sets), terms_(sets->terms()), walker_(sets, scratch) {}
+  // `completion`: what completes the wider one after any token, at the most; UINT64_MAX where that
+  // is not known.
+  PairPlaces(SetTable* sets, WalkScratch* scratch, uint64_t completion)
+      : sets_(*sets), terms_(sets->terms()), walker_(sets, scratch), completion_(completion) {}
 
-  const PairPlace& operator[](uint32_t number) const { return places_[number]; }
+  const PairPlace& operator[](uint32_t number) const { return *by_number_[number]; }
 
   uint32_t NumberOf(SetId narrow, SetId wide) {
     const auto [it, added] =
-        numbers_.try_emplace({narrow.value, wide.value}, static_cast<uint32_t>(places_.size()));
-    if (added) places_.push_back(Make(narrow, wide));
+        numbers_.try_emplace({narrow.value, wide.value}, static_cast<uint32_t>(by_number_.size()));
+    if (added) by_number_.push_back(&places_.emplace_back(Make(narrow, wide)));
     return it->second;
   }
 
   // Where `byte` leads; `below`: nodes that are still to come from there.
   uint32_t After(uint32_t from, uint8_t byte, uint32_t below) {
-    PairPlace& place = places_[from];
+    PairPlace& place = *by_number_[from];
     if (place.to == nullptr) {
       if (below < kWorthARow || rows_.size() == kMostRows) return Step(place, byte);
       rows_.emplace_back().fill(kNotYet);
@@ -81,7 +136,7 @@ class PairPlaces {
 
   // PairPlace::stays, beyond ASCII as well where `leads`.
   const Alphabet& Stays(uint32_t number, bool leads) {
-    PairPlace& place = places_[number];
+    PairPlace& place = *by_number_[number];
     if (!place.simple || (place.asked && (place.asked_leads || !leads))) return place.stays;
     place.asked = true;
     place.asked_leads |= leads;
@@ -95,6 +150,21 @@ class PairPlaces {
     }
     place.stays = stays;
     return place.stays;
+  }
+
+  // Up to how many bytes more lead from the place to where both or none is dead, be it because a
+  // bound is farther away.
+  uint64_t Room(uint32_t number) {
+    PairPlace& place = *by_number_[number];
+    if (place.measured || !place.simple || completion_ == UINT64_MAX) return place.room;
+    place.measured = true;
+    const Item &narrow = sets_.Body(place.narrow).items[0], &wide = sets_.Body(place.wide).items[0];
+    if (narrow.ret != kUnknown || wide.ret != kUnknown) return 0;
+    bool plain = true;
+    const uint64_t same = SameUpTo(terms_, narrow.term, wide.term, &plain);
+    const uint64_t needed = plain ? 0 : completion_;
+    if (same > needed) place.room = std::min<uint64_t>(same - needed, UINT32_MAX);
+    return place.room;
   }
 
  private:
@@ -140,7 +210,9 @@ class PairPlaces {
   SetTable& sets_;
   TermStore& terms_;
   SetWalker walker_;
+  const uint64_t completion_;
   std::deque<PairPlace> places_;
+  std::vector<PairPlace*> by_number_;
   std::deque<std::array<uint32_t, 256>> rows_;
   absl::flat_hash_map<std::pair<uint32_t, uint32_t>, uint32_t> numbers_;
 };
@@ -149,19 +221,22 @@ class PairPlaces {
 
 // The tokens that `wider` takes and `state` does not, up to `most`; false where that is not all
 // that tells them apart. Walked is only where the two are in different states, and what is longer
-// than `same` bytes: up to there they take the same tokens. `reach` and `completion`: as in Level1,
-// of `state` where it was walked.
+// than `same` bytes: up to there they take the same tokens. `wider_completion`: that of the wider
+// one's mask; UINT64_MAX where it is not known. `reach` and `completion`: as in Level1, of `state`
+// where it was walked.
 bool MaskCache::FindRefused(TermId state, TermId wider, uint64_t same, size_t most,
-                            TableVector<TokenRun>* refused, uint64_t* reach, uint64_t* completion) {
+                            uint64_t wider_completion, TableVector<TokenRun>* refused,
+                            uint64_t* reach, uint64_t* completion) {
   const auto nodes = vocab_->nodes();
   const TrieAlphabets& alphabets = vocab_->alphabets();
   const DraftLease draft(&drafts_);
   LeavingNodes& leaving = draft->scratch.leaving;
-  PairPlaces places(&sets_, &draft->scratch);
+  PairPlaces places(&sets_, &draft->scratch, wider_completion);
   size_t count = 0;
   struct Level {
     uint32_t place;
-    bool escaped;  // here or before
+    bool escaped;   // here or before
+    uint64_t same;  // up to this depth they take the same tokens from here on
   };
   std::vector<Level> path(static_cast<size_t>(vocab_->max_token_bytes()) + 1);
   // Takes note of a place of `state`, of so many bytes, and of what it and `more` bytes then need.
@@ -194,7 +269,8 @@ bool MaskCache::FindRefused(TermId state, TermId wider, uint64_t same, size_t mo
         i = met;
         if (i == jump.end) break;
         // A broken character leads nowhere from inside one that leads back.
-        if (alphabets.deepest(i) > same && !(jump.beyond_ascii && leaving.IsBroken(alphabets, i))) {
+        if (alphabets.deepest(i) > jump.from.same &&
+            !(jump.beyond_ascii && leaving.IsBroken(alphabets, i))) {
           jump.stop = nodes[i].end;
           path[nodes[i].depth - 1u] = jump.from;
           return i;
@@ -239,16 +315,23 @@ bool MaskCache::FindRefused(TermId state, TermId wider, uint64_t same, size_t mo
     const uint32_t first = places.NumberOf(narrow, sets_.InUnknownContext(wide_to));
     for (uint32_t i = top; i < nodes[top].end; i = next(i)) {
       const TrieNode& node = nodes[i];
-      if (alphabets.deepest(i) <= same) {
+      if (alphabets.deepest(i) <= (i == top ? same : path[node.depth - 1u].same)) {
         i = node.end;
         continue;
       }
-      const Level from = i == top ? Level{first, false} : path[node.depth - 1u];
+      const Level from = i == top ? Level{first, false, same} : path[node.depth - 1u];
       const uint32_t to = i == top ? first : places.After(from.place, node.byte, node.end - i);
       const PairPlace& at = places[to];
       if (at.kind == PairPlace::Kind::kApart) {
         measure(at, node.depth, 0);
-        const Level level = {to, from.escaped || at.escaping};
+        Level level = {to, from.escaped || at.escaping, from.same};
+        if (node.end - i > kWorthMeasuring) {
+          level.same = std::max(level.same, node.depth + places.Room(to));
+          if (alphabets.deepest(i) <= level.same) {
+            i = node.end;
+            continue;
+          }
+        }
         path[node.depth] = level;
         i = stay(i, level) ? node.end : i + 1;
         continue;

@@ -17,9 +17,28 @@ std::vector<std::string> Tokens() {
     const std::vector<std::string> some = ManyTokens({}, 7, letters, 6000, 12);
     tokens.insert(tokens.end(), some.begin(), some.end());
   }
-  for (const char* text :
-       {"\",", "a\"", "ab cd\"", " a\", ", "\\n", "\\n\\n", "a\\t", "\\u0020", "\\u00e9",
-        "a b c d e f", " b c d e f", "a  b  c  d", "abc def ghi abc def ghi abc"}) {
+  for (const char* text : {"\",",
+                           "a\"",
+                           "ab cd\"",
+                           " a\", ",
+                           "\\n",
+                           "\\n\\n",
+                           "a\\t",
+                           "\\u0020",
+                           "\\u00e9",
+                           "a b c d e f",
+                           " b c d e f",
+                           "a  b  c  d",
+                           "abc def ghi abc def ghi abc",
+                           "a b c d e f g h",
+                           " a b c d e f g h i j",
+                           "a b c d e f g h i j k",
+                           "abcdefg a b c d e f",
+                           "a b c d e fghijklabcd",
+                           "  a   b  c d    e f",
+                           "abcdefghabc d e f g",
+                           " abc d e f g h i ",
+                           "a c a c a c a c a c a"}) {
     tokens.push_back(text);
   }
   SortUnique(&tokens);
