@@ -38,6 +38,8 @@ struct MaskCache::Draft {
   const Level1* made = nullptr;  // instead of all this
   WalkScratch scratch;
 
+  explicit Draft(LeavingStore* leaving) { scratch.leaving.ShareWith(leaving); }
+
   static void* operator new(size_t size) { return AllocateTable(size); }
   static void operator delete(void* memory, size_t size) { FreeTable(memory, size); }
 
@@ -218,8 +220,7 @@ class MaskCache::DraftLease {
       if (draft_ != nullptr) break;
     }
     if (draft_ == nullptr) {
-      draft_ = new Draft;
-      draft_->scratch.leaving.ShareWith(pool_.leaving);
+      draft_ = new Draft(pool_.leaving);
     } else {
       draft_->Clear();
     }

@@ -61,9 +61,8 @@ MaskCache::MaskCache(std::shared_ptr<const Vocab> vocab, SetTable* sets,
   drafts_.leaving = &slice_store_->leaving();
   // To make a draft takes as long as many a mask: none waits for one.
   for (auto& slot : drafts_.slots) {
-    auto draft = std::make_unique<Draft>();
+    auto draft = std::make_unique<Draft>(drafts_.leaving);
     draft->MakeReady(words_);
-    draft->scratch.leaving.ShareWith(drafts_.leaving);
     slot = draft.release();
   }
 }

@@ -44,7 +44,8 @@ constexpr size_t kMostRows = 4096;       // of 1 KB
 // Up to how many bytes long the texts of `wide` are those of `narrow`, which has upper bounds on
 // loops that the other one lacks: each round of a loop takes some. 0 where they differ in anything
 // else. Clears `plain` where conditions stand beside a loop, so that what is to come of a text
-// counts as well: else it needs no more rounds.
+// counts as well: else it needs no more rounds. TermStore::LoosenAll() finds such a bound, too, and
+// makes the state without it, which takes several times as long.
 uint64_t SameUpTo(const TermStore& terms, TermId narrow, TermId wide, bool* plain,
                   int depth = kMostWithin) {
   if (narrow == wide) return UINT64_MAX;
@@ -112,18 +113,18 @@ class PairPlaces {
   PairPlaces(SetTable* sets, WalkScratch* scratch, uint64_t completion)
       : sets_(*sets), terms_(sets->terms()), walker_(sets, scratch), completion_(completion) {}
 
-  const PairPlace& operator[](uint32_t number) const { return *by_number_[number]; }
+  const PairPlace& operator[](uint32_t number) const { return *places_[number]; }
 
   uint32_t NumberOf(SetId narrow, SetId wide) {
     const auto [it, added] =
-        numbers_.try_emplace({narrow.value, wide.value}, static_cast<uint32_t>(by_number_.size()));
-    if (added) by_number_.push_back(&places_.emplace_back(Make(narrow, wide)));
+        numbers_.try_emplace({narrow.value, wide.value}, static_cast<uint32_t>(places_.size()));
+    if (added) places_.push_back(std::make_unique<PairPlace>(Make(narrow, wide)));
     return it->second;
   }
 
   // Where `byte` leads; `below`: nodes that are still to come from there.
   uint32_t After(uint32_t from, uint8_t byte, uint32_t below) {
-    PairPlace& place = *by_number_[from];
+    PairPlace& place = *places_[from];
     if (place.to == nullptr) {
       if (below < kWorthARow || rows_.size() == kMostRows) return Step(place, byte);
       rows_.emplace_back().fill(kNotYet);
@@ -136,7 +137,7 @@ class PairPlaces {
 
   // PairPlace::stays, beyond ASCII as well where `leads`.
   const Alphabet& Stays(uint32_t number, bool leads) {
-    PairPlace& place = *by_number_[number];
+    PairPlace& place = *places_[number];
     if (!place.simple || (place.asked && (place.asked_leads || !leads))) return place.stays;
     place.asked = true;
     place.asked_leads |= leads;
@@ -155,7 +156,7 @@ class PairPlaces {
   // Up to how many bytes more lead from the place to where both or none is dead, be it because a
   // bound is farther away.
   uint64_t Room(uint32_t number) {
-    PairPlace& place = *by_number_[number];
+    PairPlace& place = *places_[number];
     if (place.measured || !place.simple || completion_ == UINT64_MAX) return place.room;
     place.measured = true;
     const Item &narrow = sets_.Body(place.narrow).items[0], &wide = sets_.Body(place.wide).items[0];
@@ -211,8 +212,7 @@ class PairPlaces {
   TermStore& terms_;
   SetWalker walker_;
   const uint64_t completion_;
-  std::deque<PairPlace> places_;
-  std::vector<PairPlace*> by_number_;
+  std::vector<std::unique_ptr<PairPlace>> places_;  // by number
   std::deque<std::array<uint32_t, 256>> rows_;
   absl::flat_hash_map<std::pair<uint32_t, uint32_t>, uint32_t> numbers_;
 };
@@ -315,11 +315,11 @@ bool MaskCache::FindRefused(TermId state, TermId wider, uint64_t same, size_t mo
     const uint32_t first = places.NumberOf(narrow, sets_.InUnknownContext(wide_to));
     for (uint32_t i = top; i < nodes[top].end; i = next(i)) {
       const TrieNode& node = nodes[i];
-      if (alphabets.deepest(i) <= (i == top ? same : path[node.depth - 1u].same)) {
+      const Level from = i == top ? Level{first, false, same} : path[node.depth - 1u];
+      if (alphabets.deepest(i) <= from.same) {
         i = node.end;
         continue;
       }
-      const Level from = i == top ? Level{first, false, same} : path[node.depth - 1u];
       const uint32_t to = i == top ? first : places.After(from.place, node.byte, node.end - i);
       const PairPlace& at = places[to];
       if (at.kind == PairPlace::Kind::kApart) {

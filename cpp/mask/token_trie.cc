@@ -102,10 +102,9 @@ std::vector<Keyed> Sorted(const std::vector<Entry>& entries) {
 uint32_t Shared(const Entry& x, const Entry& y, uint64_t x_head, uint64_t y_head) {
   const size_t shorter = std::min(x.first.size(), y.first.size());
   // Heads of short texts end in zeros, as texts may.
-  size_t shared = static_cast<size_t>(std::countl_zero(x_head ^ y_head)) / 8;
-  if (shared >= sizeof x_head) {
-    while (shared < shorter && x.first[shared] == y.first[shared]) ++shared;
-  }
+  const size_t shared = x_head == y_head
+                            ? CommonPrefix(x.first, y.first)
+                            : static_cast<size_t>(std::countl_zero(x_head ^ y_head)) / 8;
   return static_cast<uint32_t>(std::min(shared, shorter));
 }
 
@@ -119,7 +118,6 @@ TokenTrie BuildTokenTrie(const std::vector<std::pair<std::string_view, TokenId>>
   for (size_t i = 0; i < keyed.size(); ++i) {
     Keyed k = keyed[i];
     const Entry& entry = entries[k.entry];
-    k.shared = 0;
     if (kept > 0) {
       const Keyed& last = keyed[kept - 1];
       const Entry& before = entries[last.entry];

@@ -83,11 +83,6 @@ std::vector<SortRecord> SortTokens(std::span<const std::string> decoded,
   return records;
 }
 
-size_t CommonPrefix(std::string_view a, std::string_view b) {
-  size_t n = std::min(a.size(), b.size());
-  return static_cast<size_t>(std::mismatch(a.begin(), a.begin() + n, b.begin()).first - a.begin());
-}
-
 }  // namespace
 
 Trie BuildTrie(std::span<const std::string> decoded, std::span<const TokenId> ids) {

@@ -2,11 +2,13 @@
 #ifndef GRAMMASK_VOCAB_TRIE_H_
 #define GRAMMASK_VOCAB_TRIE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -36,6 +38,12 @@ struct Trie {
   std::vector<TrieNode> nodes;
   std::vector<TokenId> tokens;  // in trie order; ascending within a node
 };
+
+// With how many bytes both begin.
+inline size_t CommonPrefix(std::string_view a, std::string_view b) {
+  const size_t n = std::min(a.size(), b.size());
+  return static_cast<size_t>(std::mismatch(a.begin(), a.begin() + n, b.begin()).first - a.begin());
+}
 
 // The child of node `from` by a byte, or 0. `children`: the children by byte where they are known
 // (TrieAlphabets::children), else null.

@@ -3,52 +3,24 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
 #include <random>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "automaton/term_store.h"
+#include "mask/trie_content.h"
 #include "mask/trie_walk.h"
 
 namespace grammask::internal {
 namespace {
-
-using Content = std::map<std::string, std::set<TokenId>>;
-
-// What the trie holds, read by its layout; checks the layout on the way.
-Content Read(const TokenTrie& trie) {
-  Content content;
-  std::string prefix;
-  for (uint32_t i = 0; i < trie.node_count(); ++i) {
-    const TrieNode& node = trie.nodes[i];
-    if (i > 0) {
-      EXPECT_GE(node.depth, 1);
-      EXPECT_LE(node.depth, prefix.size() + 1);
-      prefix.resize(node.depth - 1u);
-      prefix += static_cast<char>(node.byte);
-    }
-    EXPECT_EQ(node.leaf != 0, node.end == i + 1);
-    EXPECT_LE(node.end, trie.node_count());
-    EXPECT_TRUE(node.end == trie.node_count() || trie.nodes[node.end].depth <= node.depth);
-    // Siblings ascend.
-    if (node.end < trie.node_count() && i > 0 && trie.nodes[node.end].depth == node.depth) {
-      EXPECT_LT(node.byte, trie.nodes[node.end].byte);
-    }
-    for (uint32_t t = node.tokens; t < trie.nodes[i + 1].tokens; ++t) {
-      EXPECT_TRUE(content[prefix].insert(trie.tokens[t]).second) << "twice in one node";
-    }
-  }
-  return content;
-}
 
 TEST(TokenTrie, EmptyAndSmall) {
   EXPECT_TRUE(BuildTokenTrie({}).empty());
   EXPECT_EQ(BuildTokenTrie({}).node_count(), 0u);
   const TokenTrie trie = BuildTokenTrie({{"b", 3}, {"ab", 1}, {"a", 2}, {"ab", 1}, {"ab", 9}});
   EXPECT_EQ(trie.node_count(), 4u);
-  EXPECT_EQ(Read(trie), (Content{{"a", {2}}, {"ab", {1, 9}}, {"b", {3}}}));
+  EXPECT_EQ(ContentOf(trie), (TrieContent{{"a", {2}}, {"ab", {1, 9}}, {"b", {3}}}));
 }
 
 TEST(TokenTrie, RandomStringsComeBack) {
@@ -64,13 +36,13 @@ TEST(TokenTrie, RandomStringsComeBack) {
       texts.push_back(text);
     }
     std::vector<std::pair<std::string_view, TokenId>> entries;
-    Content expected;
+    TrieContent expected;
     for (const std::string& text : texts) {
       const auto token = static_cast<TokenId>(random() % 20);
       entries.push_back({text, token});
       expected[text].insert(token);
     }
-    ASSERT_EQ(Read(BuildTokenTrie(entries)), expected);
+    ASSERT_EQ(ContentOf(BuildTokenTrie(entries)), expected);
   }
 }
 

@@ -3,24 +3,22 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <set>
 #include <string>
+#include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "mask/mask_world.h"
+#include "mask/trie_content.h"
 
 namespace grammask::internal {
 namespace {
 
 constexpr size_t kMany = TrieStore::kLeastEntries;
 
-// Tokens of two letters, a digit or two, and so on: what is left over of them differs.
+// Tokens of one to three letters and a number: what is left over of them differs.
 std::shared_ptr<const Vocab> NumberedTokens() {
   std::vector<std::string> tokens;
   for (size_t i = 0; i < 4 * kMany; ++i) {
@@ -41,26 +39,12 @@ std::vector<uint64_t> Entries(const Vocab& vocab, size_t first, size_t count, si
   return entries;
 }
 
-// The tokens of a trie by their strings, read by its layout.
-std::map<std::string, std::set<TokenId>> ContentOf(const TokenTrie& trie) {
-  std::map<std::string, std::set<TokenId>> content;
-  std::string prefix;
-  for (uint32_t i = 1; i < trie.node_count(); ++i) {
-    prefix.resize(trie.nodes[i].depth - 1u);
-    prefix += static_cast<char>(trie.nodes[i].byte);
-    for (uint32_t t = trie.nodes[i].tokens; t < trie.nodes[i + 1].tokens; ++t) {
-      content[prefix].insert(trie.tokens[t]);
-    }
-  }
-  return content;
-}
-
 TEST(TrieStore, LongListsHaveOneTrie) {
   const auto vocab = NumberedTokens();
   TrieStore store(size_t{1} << 20);
   const auto entries = Entries(*vocab, 0, kMany);
   const auto trie = store.Get(*vocab, entries);
-  std::map<std::string, std::set<TokenId>> expected;
+  TrieContent expected;
   for (size_t i = 0; i < kMany; ++i) {
     const auto token = static_cast<TokenId>(i);
     expected[std::string(vocab->bytes(token).substr(1))].insert(token);
