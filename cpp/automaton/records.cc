@@ -3,7 +3,7 @@
 // The terms are those of what the record stands for (grammar/record.h): with members a, b, c, all
 // optional, a R1 | b R2 | c R3, where R1 = (,b)? R2. Of a record with many members every sixteenth
 // R is a procedure of its own, made when it is called, and so are further members that may come
-// first: in `{` of an object with a thousand required properties only the first sixteen are made.
+// first: in `{` of an object with a thousand required properties only the first four are made.
 // The keys of a procedure are read in one state as far as all of them begin alike.
 // Key texts that others must not have are taken out of any string as one list of words.
 //
@@ -25,6 +25,7 @@ namespace grammask::internal {
 namespace {
 
 constexpr size_t kChunk = 16;          // members of one procedure
+constexpr size_t kFirstChunk = 4;      // of the first one of several, which each first mask needs
 constexpr size_t kLarge = 4 * kChunk;  // members of a record that is kept at hand
 
 }  // namespace
@@ -122,9 +123,15 @@ class RecordMaker {
     return prefix.substr(0, CompleteUtf8Prefix(prefix));
   }
 
+  // Where the members of a procedure end, of which `first` is one.
+  size_t EndOfChunk(size_t first) const {
+    if (first < kFirstChunk && members_.size() > 2 * kFirstChunk) return kFirstChunk;
+    return (first / kChunk + 1) * kChunk;
+  }
+
   // A member from `first` on that may be the first of all, and what follows.
   TermId Firsts(size_t first) {
-    const size_t last = std::min(first + kChunk, may_lead_);
+    const size_t last = std::min(EndOfChunk(first), may_lead_);
     absl::InlinedVector<TermId, 3> alternatives;
     if (first < last) alternatives.push_back(Behind(quote_, RunOf(first, last, first + 1)));
     if (last < may_lead_) {
@@ -137,12 +144,13 @@ class RecordMaker {
 
   // What follows a member, where the next one is `first`.
   TermId Rest(size_t first) {
-    const size_t last = std::min((first / kChunk + 1) * kChunk, members_.size());
+    const size_t last = std::min(EndOfChunk(first), members_.size());
     return first < last ? RunOf(first, last, first).rest : Others();
   }
 
   TermId RestOrCall(size_t first) {
-    if (first % kChunk != 0) return Rest(first);
+    const bool begins_chunk = first % kChunk == 0 || first == EndOfChunk(0);
+    if (!begins_chunk) return Rest(first);
     return Part(RecordPart::kRest, first, Lengths().rest[first]);
   }
 
