@@ -535,7 +535,8 @@ const TokenTrie& MaskCache::TrieOf(const Residual& any, ByteSet first) {
       entries = some;
     }
   }
-  auto made = std::make_unique<ResidualTrie>(slice_store_->tries().Get(*vocab_, entries), first);
+  auto made = std::make_unique<ResidualTrie>(
+      ResidualTrie{.trie = slice_store_->tries().Get(*vocab_, entries), .first = first});
   std::lock_guard lock(mutex_);
   if (const TokenTrie* known = find()) return *known;
   bytes_ += sizeof(ResidualTrie) + sizeof(TokenTrie) + made->trie->memory_bytes();
