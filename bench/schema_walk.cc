@@ -2,7 +2,7 @@
 // its documents and the token accepted, all in one compiler. What bench/pack_schemas.py has packed:
 //
 //   schema_walk packed.bin [--top 20] [--only TEXT] [--any-order] [--strict] [--profile KEYS]
-//               [--random WALKS [--seed 1]]
+//               [--random WALKS [--seed 1]] [--saved | --saved-trusted]
 //
 // Prints quantiles of the times to first mask and between masks, how many documents were judged
 // right, and a checksum of all masks, which no change may alter that only makes them faster; then
@@ -12,6 +12,10 @@
 // from the masks, of up to 150 tokens: what closes strings and lists more often than by chance, and
 // readable text. They end where a limit of the library's does; a token of a mask that is not taken
 // counts as judged wrong.
+//
+// With --saved each schema is compiled by another compiler, saved and loaded as from anyone, and
+// with --saved-trusted loaded with its masks: the time to the first mask is that of loading, and
+// the checksum must be the same.
 //
 // Under `valgrind --tool=callgrind --instr-atstart=no --collect-atstart=no`, --profile counts only
 // the calls whose keys the file lists, a line each, *in the run*: with the tables as the schemas
@@ -90,6 +94,7 @@ struct Arguments {
   size_t top = 20, random = 0;
   unsigned seed = 1;
   SchemaOptions options;
+  bool saved = false, trusted = false;
   std::unordered_set<std::string> profiled;
 };
 
@@ -104,8 +109,10 @@ class Walk {
     tokenizer.stop_token_ids = {stop_};
     CompilerOptions compiler;
     compiler.cache_enabled = false;
-    compiler_.push_back(OrDie(GrammarCompiler::Create(
-        OrDie(TokenizerInfo::Create(std::move(tokens), tokenizer)), compiler)));
+    const TokenizerInfo info = OrDie(TokenizerInfo::Create(std::move(tokens), tokenizer));
+    for (int i = arguments_.saved ? 2 : 1; i > 0; --i) {
+      compiler_.push_back(OrDie(GrammarCompiler::Create(info, compiler)));
+    }
   }
 
   void Run() {
@@ -122,17 +129,19 @@ class Walk {
     const bool looked_at = arguments_.only.empty() || id.find(arguments_.only) != std::string::npos;
     std::vector<CompiledGrammar> compiled;
     const uint32_t documents = packed_.Number();
-    if (looked_at) {
+    const std::string saved = looked_at && arguments_.saved ? Saved(schema) : "";
+    if (looked_at && (!arguments_.saved || !saved.empty())) {
       Call(id + "|first", &first_, [&] {
-        auto result = compiler_[0].CompileJsonSchema(schema, arguments_.options);
+        auto result = arguments_.saved ? compiler_[0].Load(saved, arguments_.trusted)
+                                       : compiler_[0].CompileJsonSchema(schema, arguments_.options);
         if (!result.ok()) return false;
         compiled.push_back(*std::move(result));
         GrammarMatcher matcher = OrDie(GrammarMatcher::Create(compiled[0]));
         Fill(&matcher);
         return true;
       });
-      if (compiled.empty()) ++refused_;
     }
+    if (looked_at && compiled.empty()) ++refused_;
     for (uint32_t document = 0; document < documents; ++document) {
       const bool valid = packed_.Number() != 0;
       const std::vector<int32_t> ids = packed_.Ids();
@@ -144,6 +153,15 @@ class Walk {
       ++documents_;
       right_ += RandomWalk(id + '|' + std::to_string(walk) + '|', &compiled[0]);
     }
+  }
+
+  // Empty where it is refused.
+  std::string Saved(const std::string& schema) {
+    auto compiled = compiler_[1].CompileJsonSchema(schema, arguments_.options);
+    if (!compiled.ok()) return "";
+    GrammarMatcher matcher = OrDie(GrammarMatcher::Create(*compiled));
+    Fill(&matcher);
+    return OrDie(compiled->Serialize());
   }
 
   // Whether all its tokens were taken.
@@ -293,6 +311,9 @@ int Main(int argc, char** argv) {
       arguments.options.any_order = true;
     } else if (argument == "--strict") {
       arguments.options.strict_mode = true;
+    } else if (argument == "--saved" || argument == "--saved-trusted") {
+      arguments.saved = true;
+      arguments.trusted = argument == "--saved-trusted";
     } else if (argument == "--top" && more) {
       arguments.top = std::stoul(argv[++i]);
     } else if (argument == "--only" && more) {
@@ -314,7 +335,8 @@ int Main(int argc, char** argv) {
   if (arguments.path.empty()) {
     std::fprintf(stderr,
                  "usage: schema_walk packed.bin [--top 20] [--only TEXT] [--any-order] "
-                 "[--strict] [--profile KEYS] [--random WALKS [--seed 1]]\n");
+                 "[--strict] [--profile KEYS] [--random WALKS [--seed 1]] "
+                 "[--saved | --saved-trusted]\n");
     return 2;
   }
   Walk(std::move(arguments)).Run();

@@ -16,7 +16,9 @@
 // A body of a saved grammar is kept as it stands in the file, unread (saved_bodies_reader.cc):
 //   kNothing            count terms of the store that it refers to; then the length of its shortest
 //                       text as the file has it (two words), how deep those terms are nested (two
-//                       words), whether the file is trusted, bytes, and the record in words of four
+//                       words), bytes, and the record in words of four
+// One of a trusted file's is read where it stands (saved_pool.h):
+//   kAll                the pool; the number of a term whose record has the body
 #ifndef GRAMMASK_AUTOMATON_BODY_PROGRAM_H_
 #define GRAMMASK_AUTOMATON_BODY_PROGRAM_H_
 
@@ -81,6 +83,10 @@ inline bool IsGroupBody(std::span<const uint32_t> program) {
 
 inline bool IsSavedBody(std::span<const uint32_t> program) {
   return !program.empty() && (program[0] & 0xF) == static_cast<uint32_t>(TermKind::kNothing);
+}
+
+inline bool IsPoolBody(std::span<const uint32_t> program) {
+  return !program.empty() && (program[0] & 0xF) == static_cast<uint32_t>(TermKind::kAll);
 }
 
 // The term that a saved body makes, or, where it is not what the file promises, one that is. The

@@ -11,6 +11,7 @@
 
 #include "automaton/body_program.h"
 #include "automaton/records.h"
+#include "automaton/saved_pool.h"
 #include "base/mix.h"
 #include "grammar/ast.h"
 
@@ -25,14 +26,37 @@ ProcId TermStore::LazyProc(std::span<const uint32_t> program, uint64_t min_lengt
   return *proc;
 }
 
+ProcId TermStore::SavedProc(std::string_view name, uint32_t pool, uint32_t number,
+                            uint64_t min_length) {
+  constexpr uint32_t kKind = StepWord(TermKind::kAll, 0);
+  uint32_t key[1 + kSavedNameBytes / 4] = {kKind};
+  std::memcpy(key + 1, name.data(), kSavedNameBytes);
+  const auto [kept, proc, added] = KeepIn(&memory_, std::span<const uint32_t>(key), &lazy_);
+  if (added) {
+    *proc = AddProc(min_length == 0, min_length);
+    const uint32_t program[] = {kKind, pool, number};
+    SetProgram(*proc, program);
+  }
+  return *proc;
+}
+
 TermId TermStore::MakeBody(ProcId proc) {
   const std::span<const uint32_t> program = procs_[proc.value].program;
   if (program.empty()) return Nothing();
   TermId body;
   if (IsSavedBody(program)) {
     body = ReadSavedBody(program, this);
+  } else if (IsPoolBody(program)) {
+    body = pools_[program[1]]->Body(program[2]);
   } else if (IsGroupBody(program)) {
+    const bool saved = groups_[program[1]].pool != nullptr;
+    if (saved) BeginBuilding();
     body = MakeGroupBody(program[1], program[2]);
+    if (saved) {
+      if (over_budget_) NoteOverrun(Overrun::kStates);
+      EndBuilding();
+      if (body == Nothing()) body = AnyBytes(procs_[proc.value].min_length, this);
+    }
   } else if ((program[0] & 0xF) == static_cast<uint32_t>(TermKind::kCall)) {
     const RecordPartPlace part = {static_cast<RecordPart>(program[0] >> 4), program[2]};
     const ProcId whole(program[1]);

@@ -57,10 +57,15 @@ inline void SkipGroupNode(std::span<const uint64_t> words, size_t* at) {
   *at += children;
 }
 
+class SavedPool;
+
 // A group as a store keeps it.
 struct RecursiveGroup {
-  std::span<const uint64_t> words;  // its description
+  std::span<const uint64_t> words;  // its description; of a pool's group none until asked for
   std::span<const ProcId> procs;    // by rule
+  SavedPool* pool = nullptr;        // of what a trusted file has, which is read node by node
+  uint32_t pool_group = 0;          // its number there
+  bool is_busy = false;             // a body is being made
   // By node, once a body has been made: where it begins in the words, and its term, Nothing() as
   // long as it has none.
   std::span<const uint32_t> places = {};

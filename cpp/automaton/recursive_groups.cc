@@ -10,6 +10,7 @@
 #include "automaton/body_program.h"
 #include "automaton/members.h"
 #include "automaton/recursive_group.h"
+#include "automaton/saved_pool.h"
 #include "automaton/term_store.h"
 #include "base/scratch.h"
 
@@ -37,23 +38,65 @@ std::span<const ProcId> TermStore::AddGroup(const GroupName& name, std::span<con
   return groups_.back().procs;
 }
 
+std::span<const ProcId> TermStore::SavedGroup(std::string_view name,
+                                              std::span<const uint64_t> lengths, SavedPool* pool,
+                                              uint32_t number) {
+  const auto [known, proc, added] =
+      KeepIn(&memory_, std::span<const char>(name.data(), name.size()), &saved_groups_);
+  if (!added) return groups_[*proc].procs;
+  const auto group = static_cast<uint32_t>(groups_.size());
+  *proc = group;
+  const std::span<ProcId> procs = {memory_.Allocate<ProcId>(lengths.size()), lengths.size()};
+  for (uint32_t rule = 0; rule < procs.size(); ++rule) {
+    procs[rule] = AddProc(lengths[rule] == 0, lengths[rule]);
+    const uint32_t program[] = {StepWord(TermKind::kEmpty, 0), group, rule};
+    SetProgram(procs[rule], program);
+  }
+  groups_.push_back({.words = {}, .procs = procs, .pool = pool, .pool_group = number});
+  return procs;
+}
+
+std::span<const uint64_t> TermStore::GroupWords(uint32_t group) {
+  RecursiveGroup& g = groups_[group];
+  if (g.pool != nullptr && g.words.empty()) {
+    g.words = memory_.Copy(std::span<const uint64_t>(g.pool->GroupWords(g.pool_group)));
+  }
+  return g.words;
+}
+
 TermId TermStore::MakeGroupBody(uint32_t group, uint32_t rule) {
   RecursiveGroup& g = groups_[group];
-  const uint64_t body = g.words[2 + size_t{rule}];
+  if (g.is_busy) return Nothing();  // what a forged file's names make go round in circles
+  g.is_busy = true;
+  const TermId body = MakeGroupBody(&g, rule);
+  g.is_busy = false;
+  return body;
+}
+
+TermId TermStore::MakeGroupBody(RecursiveGroup* group, uint32_t rule) {
+  RecursiveGroup& g = *group;
+  const bool saved = g.pool != nullptr;
+  const uint64_t body = saved ? g.pool->GroupBody(g.pool_group, rule) : g.words[2 + size_t{rule}];
   if (IsTerm(body)) return TermId(static_cast<uint32_t>(body >> 1));
-  if (g.places.empty()) {
-    ScratchVector<uint32_t> places;
-    for (size_t at = 2 + g.procs.size(); at < g.words.size();) {
-      places.push_back(static_cast<uint32_t>(at));
-      SkipGroupNode(g.words, &at);
+  if (g.made.empty()) {
+    size_t nodes = 0;
+    if (saved) {
+      nodes = g.pool->NodesOf(g.pool_group);
+    } else {
+      ScratchVector<uint32_t> places;
+      for (size_t at = 2 + g.procs.size(); at < g.words.size();) {
+        places.push_back(static_cast<uint32_t>(at));
+        SkipGroupNode(g.words, &at);
+      }
+      g.places = memory_.Copy(std::span<const uint32_t>(places));
+      nodes = places.size();
     }
-    g.places = memory_.Copy(std::span<const uint32_t>(places));
-    g.made = {memory_.Allocate<TermId>(places.size()), places.size()};
+    g.made = {memory_.Allocate<TermId>(nodes), nodes};
     std::ranges::fill(g.made, Nothing());
   }
-  auto node = [&g](uint32_t i) {
-    size_t at = g.places[i];
-    return ReadGroupNode(g.words, &at);
+  auto node = [&](uint32_t i) {
+    size_t at = saved ? 0 : g.places[i];
+    return ReadGroupNode(saved ? g.pool->Node(g.pool_group, i) : g.words, &at);
   };
   // A rule that is a record as a whole is not only a call of one.
   const auto root = static_cast<uint32_t>(body >> 1);
@@ -76,8 +119,12 @@ TermId TermStore::MakeGroupBody(uint32_t group, uint32_t rule) {
     for (uint64_t child : node(due[i]).children) add(child);
   }
   std::ranges::sort(due);  // children first
-  for (uint32_t i : due) g.made[i] = MakeGroupNode(g, node(i));
+  for (uint32_t i : due) {
+    const bool deep = saved && g.pool->IsTooDeep(g.pool_group, i);
+    g.made[i] = deep ? Nothing() : MakeGroupNode(g, node(i));
+  }
   if (!record) return g.made[root];
+  if (saved && g.pool->IsTooDeep(g.pool_group, root)) return Nothing();
   const ProcId proc = g.procs[rule];
   SetProgram(proc, GroupRecord(g, whole));
   return RunProgram(procs_[proc.value].program, proc, {});

@@ -20,20 +20,12 @@
 namespace grammask::internal {
 namespace {
 
-constexpr size_t kStepBytes = 4;     // of a record, about
-constexpr size_t kBeforeRecord = 7;  // words of a saved body that are neither terms nor record
+constexpr size_t kBeforeRecord = 6;  // words of a saved body that are neither terms nor record
 constexpr size_t kMostTerms = size_t{1} << 28;
 
 class BodyReader {
  public:
-  BodyReader(std::span<const uint32_t> saved, TermStore* store)
-      : s_(*store), terms_(saved.subspan(1, saved[0] >> 4)) {
-    const std::span words = saved.subspan(1 + terms_.size());
-    length_ = uint64_t{words[1]} << 32 | words[0];
-    nest_ = {words[2], words[3]};
-    trusted_ = words[4] != 0;
-    in_ = ByteReader({reinterpret_cast<const char*>(words.data() + kBeforeRecord - 1), words[5]});
-  }
+  BodyReader(const SavedBody& body, TermStore* store) : s_(*store), body_(body), in_(body.steps) {}
 
   TermId Read() {
     s_.BeginBuilding();
@@ -45,12 +37,10 @@ class BodyReader {
       const TermId body = made_.back().term;
       const Term& t = s_.term(body);
       // Where it took too long to decide, the length is only known to be no less.
-      if (over_budget ? t.nullable == (length_ == 0) : t.min_length == length_) return body;
+      if (over_budget ? t.nullable == (body_.length == 0) : t.min_length == body_.length)
+        return body;
     }
-    ByteSet any;
-    any.AddRange(0, 255);
-    const auto count = static_cast<int64_t>(length_);
-    return s_.Repeat(s_.ByteClass(any), count, count);
+    return AnyBytes(body_.length, &s_);
   }
 
  private:
@@ -64,7 +54,7 @@ class BodyReader {
     const uint64_t reference = in_.Number();
     const auto number = static_cast<size_t>(reference >> 1);
     if ((reference & 1) != 0) {
-      if (number < terms_.size()) return {TermId(terms_[number]), nest_};
+      if (number < body_.terms.size()) return {TermId(body_.terms[number]), body_.nest};
     } else if (number >= 1 && number <= made_.size()) {
       return made_[made_.size() - number];
     }
@@ -129,7 +119,7 @@ class BodyReader {
         const uint64_t length = in_.Number(kMaxLength);
         nest.heads = 0;
         if (!in_.ok() || !Regular()) return;
-        term = trusted_ ? s_.AndOfLength(parts_, length) : s_.And(parts_);
+        term = body_.trusted ? s_.AndOfLength(parts_, length) : s_.And(parts_);
         break;
       }
       case SavedTerm::kNot: {
@@ -138,7 +128,7 @@ class BodyReader {
         parts_.assign(1, what.term);
         nest.lists = what.nest.lists;
         if (!in_.ok() || !Regular()) return;
-        term = trusted_ ? s_.NotOfLength(what.term, length) : s_.Not(what.term);
+        term = body_.trusted ? s_.NotOfLength(what.term, length) : s_.Not(what.term);
         break;
       }
       default:
@@ -156,23 +146,44 @@ class BodyReader {
   }
 
   TermStore& s_;
-  const std::span<const uint32_t> terms_;
-  uint64_t length_ = 0;
-  TermNest nest_;
-  bool trusted_ = false;
-  ByteReader in_{""};
+  const SavedBody& body_;
+  ByteReader in_;
   std::vector<Made> made_;
   std::vector<TermId> parts_;
 };
 
 }  // namespace
 
+TermId AnyBytes(uint64_t count, TermStore* store) {
+  ByteSet any;
+  any.AddRange(0, 255);
+  const auto times = static_cast<int64_t>(count);
+  return store->Repeat(store->ByteClass(any), times, times);
+}
+
+TermId ReadSavedBody(const SavedBody& body, TermStore* store) {
+  return BodyReader(body, store).Read();
+}
+
 TermId ReadSavedBody(std::span<const uint32_t> saved, TermStore* store) {
-  return BodyReader(saved, store).Read();
+  const std::span terms = saved.subspan(1, saved[0] >> 4);
+  const uint32_t* words = saved.data() + 1 + terms.size();
+  const std::string_view steps(reinterpret_cast<const char*>(words + kBeforeRecord - 1), words[4]);
+  return ReadSavedBody(SavedBody{.terms = terms,
+                                 .nest = {words[2], words[3]},
+                                 .length = uint64_t{words[1]} << 32 | words[0],
+                                 .trusted = false,
+                                 .steps = steps},
+                       store);
 }
 
 void TermReader::ReadLazyCall() {
+  const std::string_view name = in_.Bytes(kSavedNameBytes);
   const uint64_t length = in_.Number(kMaxLength - 1);
+  if (pool_.has_value()) {  // the rest is read when it is called
+    if (!in_.ok()) return;
+    return Push(s_.Call(s_.SavedProc(name, *pool_, static_cast<uint32_t>(next_), length)));
+  }
   const size_t count = in_.Count(1);
   if (count >= kMostTerms) in_.Fail();
   if (!in_.ok()) return;
@@ -188,12 +199,8 @@ void TermReader::ReadLazyCall() {
   const std::string_view record = in_.Text();
   if (!in_.ok() || record.empty() || record.size() > UINT32_MAX) return in_.Fail();
   steps_ += record.size() / kStepBytes;
-  const uint32_t words[] = {static_cast<uint32_t>(length),
-                            static_cast<uint32_t>(length >> 32),
-                            nest.heads,
-                            nest.lists,
-                            trusted_,
-                            static_cast<uint32_t>(record.size())};
+  const uint32_t words[] = {static_cast<uint32_t>(length), static_cast<uint32_t>(length >> 32),
+                            nest.heads, nest.lists, static_cast<uint32_t>(record.size())};
   static_assert(std::size(words) + 1 == kBeforeRecord);
   program_.insert(program_.end(), std::begin(words), std::end(words));
   program_.resize(program_.size() + (record.size() + 3) / 4, 0);

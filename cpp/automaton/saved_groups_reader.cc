@@ -12,6 +12,7 @@
 
 #include "automaton/body_program.h"
 #include "automaton/members.h"
+#include "automaton/saved_pool.h"
 #include "automaton/term_reader.h"
 #include "grammar/node_store.h"
 
@@ -23,26 +24,76 @@ constexpr uint64_t kNothingWord = 1;                // a reference to TermStore:
 
 }  // namespace
 
-// A reference to a term, or to one of the nodes of the group; `nests` are those of the latter.
-uint64_t TermReader::GroupReference(uint64_t nodes, std::span<const Nest> nests, Nest* nest) {
-  const uint64_t reference = in_.Number();
-  if (IsTerm(reference)) {
-    const size_t number = At(reference >> 1);
-    *nest = known_[number].nest;
-    return uint64_t{known_[number].term.value} << 1 | 1;
-  }
-  if (reference >> 1 >= nodes) {
-    in_.Fail();
-    return 0;
-  }
-  if (reference >> 1 < nests.size()) *nest = nests[reference >> 1];
-  return reference;
+// Numbers of terms that stand before.
+void TermReader::ReadTerms(ScratchVector<uint32_t>* numbers) {
+  numbers->resize(in_.Count(1));
+  for (uint32_t& number : *numbers) number = static_cast<uint32_t>(Reference());
 }
 
-// One node of a group of `rules` rules, in words; its children are among the nodes before it,
-// which have `nests`.
-void TermReader::ReadGroupWords(uint64_t rules, ScratchVector<uint64_t>* words,
-                                ScratchVector<Nest>* nests) {
+// What stands before the nodes, but for the kind.
+bool TermReader::ReadGroupHead(GroupHead* head) {
+  head->name = in_.Bytes(kSavedNameBytes);
+  head->has_members = in_.Byte() != 0;
+  ReadTerms(&group_terms_);
+  head->rules = in_.Count(2);
+  head->nodes = in_.Count(2);
+  if (head->rules == 0) in_.Fail();
+  head->bodies.reserve(head->rules);
+  for (size_t r = 0; r < head->rules && in_.ok(); ++r) {
+    head->bodies.push_back(SavedReference(head->nodes));
+  }
+  head->rule_lengths.resize(head->rules);
+  for (uint64_t& length : head->rule_lengths) length = in_.Number(kMaxLength - 1);
+  head->node_lengths = in_.Text();
+  return in_.ok();
+}
+
+// A reference as the file has it: a node, as its index * 2, or one of the terms that the group
+// refers to, as its place among them * 2 + 1.
+uint64_t TermReader::SavedReference(uint64_t nodes) {
+  const uint64_t reference = in_.Number();
+  if (reference >> 1 < (IsTerm(reference) ? group_terms_.size() : nodes)) return reference;
+  in_.Fail();
+  return 0;
+}
+
+// The same to a term of the store, which a pool makes now; `nest` gets its depth.
+uint64_t TermReader::InStore(uint64_t reference, Nest* nest) {
+  if (!IsTerm(reference)) return reference;
+  const uint32_t number = group_terms_[reference >> 1];
+  if (pool_.has_value()) s_.pools_[*pool_]->Make(number);
+  *nest = known_[number].nest;
+  return uint64_t{known_[number].term.value} << 1 | 1;
+}
+
+// What the depth of a child counts for: none of a repeat and of the end of a sequence, and that of
+// lists only where they separate and end others.
+TermReader::Nest TermReader::NestInGroup(NodeKind kind, size_t child, size_t children, Nest nest) {
+  const bool deeper = kind == NodeKind::kSequence || kind == NodeKind::kChoice;
+  const bool rest = kind == NodeKind::kSequence && child + 1 == children;
+  if (kind == NodeKind::kRecord) {
+    nest.heads += 4;  // whatever is in a member is in an alternative, and a part of it
+  } else if (deeper && !rest) {
+    ++nest.heads;
+  } else {
+    nest.heads = 0;
+  }
+  if (kind == NodeKind::kMembers) nest.lists = child < 2 ? nest.lists + 1 : 0;
+  return nest;
+}
+
+// A child among `nodes` nodes, of which `nests` are those of the first.
+uint64_t TermReader::GroupReference(uint64_t nodes, std::span<const Nest> nests, Nest* nest) {
+  const uint64_t reference = SavedReference(nodes);
+  if (!IsTerm(reference) && reference >> 1 < nests.size()) *nest = nests[reference >> 1];
+  return in_.ok() ? InStore(reference, nest) : 0;
+}
+
+// One node of a group of `rules` rules, in words; its children are among the `before` nodes before
+// it. The depth that it gives is that by its terms and by those of them that have `nests`.
+TermReader::Nest TermReader::ReadGroupWords(uint64_t rules, uint64_t before,
+                                            std::span<const Nest> nests,
+                                            ScratchVector<uint64_t>* words) {
   const auto kind = static_cast<NodeKind>(in_.Byte());
   const uint64_t children = in_.Count(1);
   words->push_back(static_cast<uint64_t>(kind));
@@ -64,7 +115,10 @@ void TermReader::ReadGroupWords(uint64_t rules, ScratchVector<uint64_t>* words,
       has_members_ = true;
       const uint64_t min = in_.Number(INT64_MAX), max = in_.Number(INT64_MAX);
       const uint64_t conditions = in_.Number(kMaxMemberConditions);
-      if (children < 3 || max < 1 || min > max) return in_.Fail();
+      if (children < 3 || max < 1 || min > max) {
+        in_.Fail();
+        return {};
+      }
       words->insert(words->end(), {min, max, conditions});
       ScratchVector<uint32_t> uses;
       for (uint64_t i = 2; i < children && in_.ok(); ++i) {
@@ -79,40 +133,34 @@ void TermReader::ReadGroupWords(uint64_t rules, ScratchVector<uint64_t>* words,
       words->push_back(in_.Number(rules - 1));
       break;
     case NodeKind::kRecord:
-      return ReadGroupRecord(children, words, nests);
+      return ReadGroupRecord(children, before, nests, words);
     default:
       in_.Fail();
       break;
   }
-  // What a child's depth counts for: none of a repeat and of the end of a sequence.
-  const bool deeper = kind == NodeKind::kSequence || kind == NodeKind::kChoice;
-  const std::span<const Nest> known = *nests;
   const size_t first = words->size();
   words->resize(first + children);
   uint64_t* word = words->data() + first;
   Nest nest;
   for (uint64_t i = 0; i < children; ++i) {  // after a failure there come references to nothing
     Nest child;
-    *word++ = GroupReference(known.size(), known, &child);
-    const bool rest = kind == NodeKind::kSequence && i + 1 == children;
-    if (deeper && !rest) {
-      ++child.heads;
-    } else {
-      child.heads = 0;
-    }
-    if (kind == NodeKind::kMembers) child.lists = i < 2 ? child.lists + 1 : 0;
-    nest.Cover(child);
+    *word++ = GroupReference(before, nests, &child);
+    nest.Cover(NestInGroup(kind, i, children, child));
   }
-  if (TooDeep(nest)) return;
-  nests->push_back(nest);
+  TooDeep(nest);
+  return nest;
 }
 
 // The same for a record, of which the kind and the number of children are read. What its states are
 // made of in the end cannot fail: all parts have texts but values, which a record goes without, and
 // any text may be the key of further members, so that some is none of the named ones.
-void TermReader::ReadGroupRecord(uint64_t children, ScratchVector<uint64_t>* words,
-                                 ScratchVector<Nest>* nests) {
-  if (children < RecordView::kFixed || children >= kMostStepParts) return in_.Fail();
+TermReader::Nest TermReader::ReadGroupRecord(uint64_t children, uint64_t before,
+                                             std::span<const Nest> nests,
+                                             ScratchVector<uint64_t>* words) {
+  if (children < RecordView::kFixed || children >= kMostStepParts) {
+    in_.Fail();
+    return {};
+  }
   const size_t count = static_cast<size_t>(children) - RecordView::kFixed;
   const bool may_be_empty = in_.Number(1) != 0;
   Record record{.may_be_empty = may_be_empty, .members = {}};  // without its nodes
@@ -124,14 +172,14 @@ void TermReader::ReadGroupRecord(uint64_t children, ScratchVector<uint64_t>* wor
     if (key.empty() || text > UINT32_MAX / 2 || !IsJsonText(key)) in_.Fail();
     record.members.push_back({key, NodeId(), required});
   }
-  if (!in_.ok()) return;
+  if (!in_.ok()) return {};
   const ScratchVector<uint32_t> encoded = EncodeRecord(record);
   PackRecord(RecordView(encoded.data() + children, count).words(), words);
   Nest nest;
   const TermId any_text = s_.Repeat(s_.Character(CodePointSet::All(), true), 0, kUnbounded);
   for (uint64_t i = 0; i < children && in_.ok(); ++i) {
     Nest child;
-    const uint64_t reference = GroupReference(nests->size(), *nests, &child);
+    const uint64_t reference = GroupReference(before, nests, &child);
     words->push_back(reference);
     const bool is_term = IsTerm(reference);
     const TermId part(is_term ? static_cast<uint32_t>(reference >> 1) : 0);
@@ -139,11 +187,10 @@ void TermReader::ReadGroupRecord(uint64_t children, ScratchVector<uint64_t>* wor
     if (i == RecordView::kAnyKey && !nothing && part != any_text) in_.Fail();
     if (i < RecordView::kAnyKey && nothing) in_.Fail();
     if (i == RecordView::kOther && !nothing && words->end()[-2] == kNothingWord) in_.Fail();
-    child.heads += 4;  // whatever is in a member is in an alternative, and a part of it
-    nest.Cover(child);
+    nest.Cover(NestInGroup(NodeKind::kRecord, i, children, child));
   }
-  if (TooDeep(nest)) return;
-  nests->push_back(nest);
+  TooDeep(nest);
+  return nest;
 }
 
 uint64_t TermReader::LengthOf(const Group& group, uint64_t reference) const {
@@ -256,45 +303,42 @@ ScratchVector<uint32_t> TermReader::RulesWithMembers(const Group& group) {
   return rules;
 }
 
-void TermReader::ReadGroup() {
+// Its procedures; none after a failure.
+std::span<const ProcId> TermReader::ReadGroup() {
+  GroupHead head;
+  if (!ReadGroupHead(&head)) return {};
+  const size_t rules = static_cast<size_t>(head.rules), nodes = static_cast<size_t>(head.nodes);
   Group group;
-  const size_t rules = in_.Count(2), nodes = in_.Count(2);
-  if (rules == 0) return in_.Fail();
   group.words.reserve(2 + rules + 8 * nodes);
   group.words = {rules, nodes};
+  Nest unused;
+  for (const uint64_t body : head.bodies) group.words.push_back(InStore(body, &unused));
+  group.rule_lengths = std::move(head.rule_lengths);
   ScratchVector<Nest> nests;
   nests.reserve(nodes);
-  Nest unused;
-  for (size_t r = 0; r < rules && in_.ok(); ++r) {
-    group.words.push_back(GroupReference(nodes, {}, &unused));
-  }
-  group.rule_lengths.resize(rules);
-  for (uint64_t& length : group.rule_lengths) length = in_.Number(kMaxLength - 1);
   for (size_t i = 0; i < nodes && in_.ok() && error_.ok(); ++i) {
-    ReadGroupWords(rules, &group.words, &nests);
+    nests.push_back(ReadGroupWords(rules, i, nests, &group.words));
   }
-  if (!in_.ok() || !error_.ok()) return;
+  if (!in_.ok() || !error_.ok()) return {};
   const GroupName name(group.words);
-  if (const auto known = s_.FindGroup(name)) {
-    groups_.push_back(*known);
-    return;
-  }
+  if (const auto known = s_.FindGroup(name)) return *known;
   ScratchVector<uint32_t> at_once;
-  if (!trusted_ || has_members_) {
+  if (!trusted() || has_members_) {
     group.nodes.reserve(nodes);
     for (size_t at = 2 + rules; at < group.words.size();) {
       group.nodes.push_back(ReadGroupNode(group.words, &at));
     }
     at_once = RulesWithMembers(group);
   }
-  if (!trusted_ && !CheckLengths(&group)) return;
+  if (!trusted() && !CheckLengths(&group)) return {};
   ScratchVector<ProcId> procs;
   procs.reserve(rules);
   for (uint64_t length : group.rule_lengths) procs.push_back(s_.AddProc(length == 0, length));
-  groups_.push_back(s_.AddGroup(name, procs, at_once));
+  const std::span<const ProcId> added = s_.AddGroup(name, procs, at_once);
   for (const uint32_t rule : at_once) {
     if (s_.BodyOf(procs[rule]) == TermStore::Nothing()) Refuse("a rule that no text completes");
   }
+  return added;
 }
 
 }  // namespace grammask::internal

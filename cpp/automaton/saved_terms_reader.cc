@@ -35,17 +35,19 @@ bool IsAscii(std::string_view text) {
 
 }  // namespace
 
-TermReader::TermReader(bool trusted, TermStore* store)
-    : trusted_(trusted), s_(*store), most_(MostNested(s_.limits())) {
+TermReader::TermReader(std::optional<uint32_t> pool, TermStore* store)
+    : s_(*store), pool_(pool), most_(MostNested(s_.limits())) {
   for (TermId t : {TermStore::Nothing(), TermStore::Empty(), TermStore::All()}) {
     known_.push_back({t, {}});
   }
+  next_ = known_.size();
 }
 
-Status TermReader::Read(std::string_view bytes, uint64_t offset) {
-  in_ = ByteReader(bytes);
-  offset_ = offset;
-  known_.reserve(known_.size() + bytes.size() / 8);
+Status TermReader::Read(const SavedPart& list) {
+  in_ = ByteReader(list.bytes);
+  offset_ = list.offset;
+  known_.reserve(known_.size() + list.bytes.size() / 8);
+  in_.Text();  // the index, for those who read here and there
   while (in_.left() > 0 && error_.ok()) {
     place_ = in_.offset();
     ReadRecord();
@@ -53,11 +55,7 @@ Status TermReader::Read(std::string_view bytes, uint64_t offset) {
     if (known_.size() + steps_ > s_.limits().max_ast_nodes) {
       return ResourceExhausted("the saved grammar takes more than limits.max_ast_nodes terms");
     }
-    if (s_.over_budget()) {
-      return ResourceExhausted(
-          "whether intersections of the saved grammar match any text takes more than "
-          "limits.max_regular_states states to decide; raise the limit, or load it as trusted");
-    }
+    if (s_.over_budget()) return OverBudget();
   }
   return error_;
 }
@@ -65,6 +63,11 @@ Status TermReader::Read(std::string_view bytes, uint64_t offset) {
 Status TermReader::Damaged(std::string_view what) const {
   return InvalidArgument("the saved grammar is damaged at byte " +
                          std::to_string(offset_ + place_) + ": " + std::string(what));
+}
+Status TermReader::OverBudget() {
+  return ResourceExhausted(
+      "whether intersections of the saved grammar match any text takes more than "
+      "limits.max_regular_states states to decide; raise the limit, or load it as trusted");
 }
 void TermReader::Refuse(std::string_view what) {
   if (error_.ok() && in_.ok()) error_ = Damaged(what);
@@ -81,7 +84,8 @@ void TermReader::Push(TermId term, Nest nest) {
   if (!in_.ok() || !error_.ok()) return;
   if (term == TermStore::Nothing()) return Refuse("a state that no text completes");
   if (TooDeep(nest)) return;
-  known_.push_back({term, nest});
+  if (next_ == known_.size()) known_.emplace_back();
+  known_[next_++] = {term, nest};
 }
 
 std::vector<TermId> TermReader::Take() const {
@@ -126,18 +130,25 @@ void TermReader::ReadRecord() {
       if (known_[body].term == TermStore::Nothing()) return in_.Fail();
       return Push(s_.Call(s_.ProcOf(known_[body].term)));
     }
+    case SavedTerm::kBody: {
+      const size_t call = Reference();
+      if (!in_.ok()) return;
+      if (term(call).kind != TermKind::kCall) return in_.Fail();
+      // As deep as any body may be: so nothing may refer to it that makes it deeper.
+      return Push(s_.BodyOf(ProcId(static_cast<uint32_t>(term(call).a))), most_);
+    }
     case SavedTerm::kAnd: {
       Nest nest;
       const std::vector<TermId> parts = References(&nest);
       const uint64_t length = in_.Number(kMaxLength);
       if (!in_.ok() || !Regular(parts)) return;
-      return Push(trusted_ ? s_.AndOfLength(parts, length) : s_.And(parts), {0, nest.lists});
+      return Push(trusted() ? s_.AndOfLength(parts, length) : s_.And(parts), {0, nest.lists});
     }
     case SavedTerm::kNot: {
       const size_t part = Reference();
       const uint64_t length = in_.Number(kMaxLength);
       if (!in_.ok() || !Regular({&known_[part].term, 1})) return;
-      return Push(trusted_ ? s_.NotOfLength(known_[part].term, length) : s_.Not(known_[part].term),
+      return Push(trusted() ? s_.NotOfLength(known_[part].term, length) : s_.Not(known_[part].term),
                   {0, known_[part].nest.lists});
     }
     case SavedTerm::kMultiple: {
@@ -157,7 +168,8 @@ void TermReader::ReadRecord() {
     case SavedTerm::kMemberState:
       return ReadMemberState();
     case SavedTerm::kGroup:
-      return ReadGroup();
+      groups_.push_back(ReadGroup());
+      return;
     case SavedTerm::kLazyCall:
       return ReadLazyCall();
     case SavedTerm::kGroupCall: {
@@ -277,17 +289,18 @@ void TermReader::ReadMembers() {
   spec.min = static_cast<int64_t>(in_.Number(INT64_MAX));
   spec.max = static_cast<int64_t>(in_.Number(INT64_MAX));
   spec.conditions = static_cast<uint32_t>(in_.Number((1u << kMaxMemberConditions) - 1));
-  spec.members.resize(in_.Count(2));
   ScratchVector<uint32_t> words;
-  for (MemberSpec::Member& m : spec.members) {
+  for (size_t left = in_.Count(2); left > 0 && in_.ok(); --left) {
     const uint32_t word = Use(spec.conditions);
     words.push_back(word);
-    m.use = UseOfWord(word);
-    m.meets = MeetsOfWord(word);
-    m.place = PlaceOfWord(word);
     const size_t number = Reference();
-    m.term = known_[number].term;
-    if (m.term == TermStore::Nothing() || term(number).nullable) in_.Fail();
+    spec.members.push_back({.use = UseOfWord(word),
+                            .meets = MeetsOfWord(word),
+                            .place = PlaceOfWord(word),
+                            .term = known_[number].term});
+    if (spec.members.back().term == TermStore::Nothing() || term(number).nullable) in_.Fail();
+    // Scalars stand apart from arrays and objects, as masks rely on. The writer's do.
+    if (!trusted() && in_.ok() && HasOwnValue(UseOfWord(word))) s_.PartLast(&spec);
   }
   if (!in_.ok()) return;
   if (spec.max < 1 || spec.min > spec.max || (spec.conditions & (spec.conditions + 1)) != 0 ||
@@ -310,13 +323,12 @@ void TermReader::ReadMemberState() {
   Push(s_.RestoreMembers(known_[begin].term, phase, met, written, seen), known_[begin].nest);
 }
 
-StatusOr<std::vector<TermId>> ReadTerms(std::span<const SavedPart> parts, bool trusted,
-                                        TermStore* store) {
+StatusOr<std::vector<TermId>> ReadTerms(std::span<const SavedPart> lists, TermStore* store) {
   store->BeginBuilding();
-  TermReader reader(trusted, store);
+  TermReader reader(std::nullopt, store);
   Status status;
-  for (const SavedPart& part : parts) {
-    if (status.ok()) status = reader.Read(part.bytes, part.offset);
+  for (const SavedPart& list : lists) {
+    if (status.ok()) status = reader.Read(list);
   }
   store->EndBuilding();
   if (!status.ok()) return status;

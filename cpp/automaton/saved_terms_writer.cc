@@ -3,15 +3,19 @@
 // A term is its kind and what tells it from others of the kind; a child is how many terms before.
 // So `"ab" [0-9]*` is a text, a class, a repeat of 1 before, a sequence of 3 before and 1 before. A
 // procedure is named by its body, as in the store. One of a recursive group cannot be; the group's
-// exact description goes into the file instead, of which the bodies are made again. Cost: linear in
-// the terms, about 100 ns each. Tests: tests/automaton/saved_terms_test.cc.
+// exact description goes into the file instead, of which the bodies are made again. A name in the
+// file is a digest of a record with the names of what it refers to, so of all that is below. Cost:
+// linear in the terms, about a microsecond each, most of it for the names. Tests:
+// tests/automaton/saved_terms_test.cc.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "automaton/members.h"
 #include "automaton/recursive_group.h"
 #include "automaton/saved_terms.h"
 #include "automaton/words.h"
+#include "base/sha256.h"
 
 namespace grammask::internal {
 namespace {
@@ -35,23 +39,36 @@ bool IsPlain(TermKind kind) {
   }
 }
 
+SavedName NameOf(std::string_view content) {
+  const auto digest = Sha256(content);
+  SavedName name;
+  std::memcpy(name.data(), digest.data(), name.size());
+  return name;
+}
+
+std::string_view TextOf(const SavedName& name) { return {name.data(), name.size()}; }
+
 }  // namespace
 
 TermWriter::TermWriter(TermStore* store) : s_(*store) {
   for (TermId t : {TermStore::Nothing(), TermStore::Empty(), TermStore::All()}) {
     index_[t.value] = t.value;
+    const char content[] = {0, static_cast<char>(t.value)};  // as no record begins
+    names_.push_back(NameOf({content, sizeof content}));
   }
-  for (const RecursiveGroup& group : s_.groups_) {
+}
+
+std::optional<TermWriter::Place> TermWriter::GroupOf(const Term& t) {
+  if (t.kind != TermKind::kCall) return std::nullopt;
+  // What is written may be read from another file as it is asked for, with groups of its own.
+  while (groups_.size() < s_.groups_.size()) {
     const auto number = static_cast<uint32_t>(groups_.size());
-    groups_.push_back({group.words, group.procs, std::nullopt});
+    const RecursiveGroup& group = s_.groups_[number];
+    groups_.push_back({group.procs, std::nullopt, {}});
     for (uint32_t i = 0; i < group.procs.size(); ++i) {
       group_by_proc_[group.procs[i].value] = {number, i};
     }
   }
-}
-
-std::optional<TermWriter::Place> TermWriter::GroupOf(const Term& t) const {
-  if (t.kind != TermKind::kCall) return std::nullopt;
   const auto it = group_by_proc_.find(static_cast<uint32_t>(t.a));
   return it == group_by_proc_.end() ? std::nullopt : std::optional<Place>(it->second);
 }
@@ -59,15 +76,16 @@ std::optional<TermWriter::Place> TermWriter::GroupOf(const Term& t) const {
 void TermWriter::Needs(TermId id, std::vector<TermId>* out) {
   const Term& t = s_.term(id);
   if (const auto place = GroupOf(t)) {
-    const Group& group = groups_[place->group];
-    if (group.saved.has_value()) return;
+    if (groups_[place->group].saved.has_value()) return;
+    const std::span<const uint64_t> words = s_.GroupWords(place->group);
+    if (words.empty()) return;
     auto add = [&](uint64_t reference) {
       if (IsTerm(reference)) out->push_back(TermId(static_cast<uint32_t>(reference >> 1)));
     };
-    size_t at = 2 + static_cast<size_t>(group.words[0]);
-    for (size_t i = 2; i < at; ++i) add(group.words[i]);
-    while (at < group.words.size()) {
-      for (uint64_t child : ReadGroupNode(group.words, &at).children) add(child);
+    size_t at = 2 + static_cast<size_t>(words[0]);
+    for (size_t i = 2; i < at; ++i) add(words[i]);
+    while (at < words.size()) {
+      for (uint64_t child : ReadGroupNode(words, &at).children) add(child);
     }
     return;
   }
@@ -132,49 +150,48 @@ const TermWriter::Body* TermWriter::LazyBody(ProcId proc) {
   return body->parts.size() >= kLeastLazy ? body.get() : nullptr;
 }
 
-void TermWriter::WriteLazyCall(uint64_t min_length, const Body& body) {
+void TermWriter::WriteLazyCall(uint64_t min_length, const Body& body, Record* record) {
   LocalNumbers numbers;
-  ByteWriter steps;
+  Record steps;
   for (TermId t : body.parts) {
     if (body.joined.contains(t.value)) continue;
     WritePlain(t, &body, &numbers, &steps);
     numbers.steps.emplace(t.value, static_cast<uint32_t>(numbers.steps.size()));
   }
-  out_.Byte(static_cast<uint8_t>(SavedTerm::kLazyCall));
-  out_.Number(min_length);
-  References(numbers.others);
-  out_.Text(steps.bytes());
+  record->Kind(SavedTerm::kLazyCall);
+  record->Number(min_length);
+  References(numbers.others, record);
+  record->Text(steps.bytes.bytes());
 }
 
 // The record of a term of a plain kind. Within a lazy body a reference is twice how many records of
 // the body before, or one more than twice the place among the others that it refers to; and a
 // sequence is all of its parts.
-void TermWriter::WritePlain(TermId id, const Body* body, LocalNumbers* numbers, ByteWriter* out) {
+void TermWriter::WritePlain(TermId id, const Body* body, LocalNumbers* numbers, Record* record) {
   const Term& t = s_.term(id);
-  auto kind = [&](SavedTerm saved) { out->Byte(static_cast<uint8_t>(saved)); };
   auto reference = [&](TermId child) {
-    if (body == nullptr) return Reference(child);
+    if (body == nullptr) return Reference(child, record);
     if (const auto it = numbers->steps.find(child.value); it != numbers->steps.end()) {
-      return out->Number(static_cast<uint64_t>(numbers->steps.size() - it->second) << 1);
+      return record->Number(static_cast<uint64_t>(numbers->steps.size() - it->second) << 1);
     }
     const auto [it, added] =
         numbers->by_term.try_emplace(child.value, static_cast<uint32_t>(numbers->others.size()));
     if (added) numbers->others.push_back(child);
-    out->Number(uint64_t{it->second} << 1 | 1);
+    record->Number(uint64_t{it->second} << 1 | 1);
   };
   switch (t.kind) {
     case TermKind::kByteClass: {
-      kind(SavedTerm::kByteClass);
+      record->Kind(SavedTerm::kByteClass);
       std::string ranges;
       s_.byte_class(t.a).ForEachRange([&](uint8_t lo, uint8_t hi) {
         ranges += static_cast<char>(lo);
         ranges += static_cast<char>(hi);
       });
-      out->Text(ranges);
+      record->Text(ranges);
       break;
     }
     case TermKind::kSequence:
-      kind(SavedTerm::kSequence);
+      record->Kind(SavedTerm::kSequence);
       if (body == nullptr) {
         reference(t.children()[0]);
         reference(t.children()[1]);
@@ -185,35 +202,35 @@ void TermWriter::WritePlain(TermId id, const Body* body, LocalNumbers* numbers, 
           parts.push_back(s_.term(rest).children()[0]);
         }
         parts.push_back(rest);
-        out->Number(parts.size());
+        record->Number(parts.size());
         for (TermId part : parts) reference(part);
       }
       break;
     case TermKind::kChoice:
-      kind(SavedTerm::kChoice);
-      out->Number(t.children().size());
+      record->Kind(SavedTerm::kChoice);
+      record->Number(t.children().size());
       for (TermId c : t.children()) reference(c);
       break;
     case TermKind::kRepeat:
-      kind(SavedTerm::kRepeat);
+      record->Kind(SavedTerm::kRepeat);
       reference(t.children()[0]);
-      out->Number(static_cast<uint64_t>(t.a));
-      out->Number(t.b == kUnbounded ? 0 : static_cast<uint64_t>(t.b) + 1);
+      record->Number(static_cast<uint64_t>(t.a));
+      record->Number(t.b == kUnbounded ? 0 : static_cast<uint64_t>(t.b) + 1);
       break;
     case TermKind::kAnd:
-      kind(SavedTerm::kAnd);
-      out->Number(t.children().size());
+      record->Kind(SavedTerm::kAnd);
+      record->Number(t.children().size());
       for (TermId c : t.children()) reference(c);
-      out->Number(t.min_length);
+      record->Number(t.min_length);
       break;
     case TermKind::kNot:
-      kind(SavedTerm::kNot);
+      record->Kind(SavedTerm::kNot);
       reference(t.children()[0]);
-      out->Number(t.min_length);
+      record->Number(t.min_length);
       break;
     default:
-      kind(t.kind == TermKind::kBytes ? SavedTerm::kBytes : SavedTerm::kJsonText);
-      out->Text(t.text());
+      record->Kind(t.kind == TermKind::kBytes ? SavedTerm::kBytes : SavedTerm::kJsonText);
+      record->Text(t.text());
       break;
   }
 }
@@ -240,9 +257,53 @@ std::optional<uint32_t> TermWriter::Add(TermId term) {
   return index == kCannot ? std::nullopt : std::optional<uint32_t>(index);
 }
 
-void TermWriter::References(std::span<const TermId> terms) {
-  out_.Number(terms.size());
-  for (TermId t : terms) Reference(t);
+std::optional<uint32_t> TermWriter::AddState(TermId term) {
+  const auto call = calls_.find(term.value);
+  if (index_.contains(term.value) || call == calls_.end()) return Add(term);
+  Record record;
+  record.Kind(SavedTerm::kBody);
+  Reference(call->second, &record);
+  names_.push_back(Finish(record));
+  return count_++;
+}
+
+void TermWriter::NoteCall(TermId call) {
+  const TermId body = s_.proc(ProcId(static_cast<uint32_t>(s_.term(call).a))).body;
+  if (body != TermStore::Nothing()) calls_.emplace(body.value, call);
+}
+
+void TermWriter::Reference(TermId term, Record* record) {
+  const uint32_t number = index_.at(term.value);
+  record->bytes.Number(count_ - number);
+  record->named.Bytes(TextOf(names_[number]));
+}
+
+void TermWriter::References(std::span<const TermId> terms, Record* record) {
+  record->Number(terms.size());
+  for (TermId t : terms) Reference(t, record);
+}
+
+SavedName TermWriter::Finish(const Record& record) {
+  const SavedName name = NameOf(record.named.bytes());
+  const std::string_view bytes = record.bytes.bytes();
+  const auto kind = static_cast<SavedTerm>(bytes[0]);
+  const bool group = kind == SavedTerm::kGroup, has_name = group || kind == SavedTerm::kLazyCall;
+  out_.Byte(static_cast<uint8_t>(kind));
+  if (has_name) out_.Bytes(TextOf(name));
+  out_.Bytes(bytes.substr(1));
+  lengths_.push_back(uint64_t{bytes.size() + (has_name ? name.size() : 0)} << 1 | group);
+  return name;
+}
+
+std::string TermWriter::TakeList() {
+  ByteWriter index, list;
+  index.Number(lengths_.size());
+  for (uint64_t length : lengths_) index.Number(length);
+  list.Text(index.bytes());
+  list.Bytes(out_.bytes());
+  out_ = ByteWriter();
+  lengths_.clear();
+  return list.bytes();
 }
 
 uint32_t TermWriter::Write(TermId id, const std::vector<TermId>& needs) {
@@ -250,20 +311,26 @@ uint32_t TermWriter::Write(TermId id, const std::vector<TermId>& needs) {
     if (index_.at(t.value) == kCannot) return kCannot;
   }
   const Term& t = s_.term(id);
-  auto kind = [&](SavedTerm saved) { out_.Byte(static_cast<uint8_t>(saved)); };
+  Record record;
   if (const auto place = GroupOf(t)) {
     Group& group = groups_[place->group];
-    if (!group.saved.has_value()) WriteGroup(&group);
-    kind(SavedTerm::kGroupCall);
-    out_.Number(*group.saved);
-    out_.Number(place->position);
+    if (!group.saved.has_value()) {
+      if (s_.GroupWords(place->group).empty()) return kCannot;
+      WriteGroup(place->group);
+    }
+    record.Kind(SavedTerm::kGroupCall);
+    record.bytes.Number(*group.saved);
+    record.named.Bytes(TextOf(group.name));
+    record.Number(place->position);
+    NoteCall(id);
+    names_.push_back(Finish(record));
     return count_++;
   }
   switch (t.kind) {
     case TermKind::kNothing:
     case TermKind::kEmpty:
     case TermKind::kAll:
-      break;  // these have numbers from the start
+      return id.value;  // these have numbers from the start
     case TermKind::kBytes:
     case TermKind::kJsonText:
     case TermKind::kByteClass:
@@ -272,39 +339,40 @@ uint32_t TermWriter::Write(TermId id, const std::vector<TermId>& needs) {
     case TermKind::kRepeat:
     case TermKind::kAnd:
     case TermKind::kNot:
-      WritePlain(id, nullptr, nullptr, &out_);
+      WritePlain(id, nullptr, nullptr, &record);
       break;
     case TermKind::kCall:
       if (const Body* lazy = LazyBody(ProcId(static_cast<uint32_t>(t.a)))) {
-        WriteLazyCall(t.min_length, *lazy);
+        WriteLazyCall(t.min_length, *lazy, &record);
+        NoteCall(id);
         break;
       }
-      kind(SavedTerm::kCall);
-      Reference(needs[0]);
+      record.Kind(SavedTerm::kCall);
+      Reference(needs[0], &record);
       break;
     case TermKind::kMultiple: {
-      kind(SavedTerm::kMultiple);
+      record.Kind(SavedTerm::kMultiple);
       const Multiple& m = s_.multiple(t.b);
-      out_.Number(static_cast<uint64_t>(t.a));
-      out_.Number(m.modulus);
-      out_.Number(m.scale);
+      record.Number(static_cast<uint64_t>(t.a));
+      record.Number(m.modulus);
+      record.Number(m.scale);
       break;
     }
     case TermKind::kTokens: {
-      kind(SavedTerm::kTokens);
+      record.Kind(SavedTerm::kTokens);
       const TokenSet& set = s_.token_set(static_cast<uint32_t>(t.a));
-      out_.Number(set.excluded);
-      out_.Number(set.ids.size());
-      for (TokenId token : set.ids) out_.Number(static_cast<uint32_t>(token));
+      record.Number(set.excluded);
+      record.Number(set.ids.size());
+      for (TokenId token : set.ids) record.Number(static_cast<uint32_t>(token));
       break;
     }
     case TermKind::kWords: {
       if (!s_.words_->whole(t)) return kCannot;
-      kind(SavedTerm::kWords);
-      out_.Number(s_.words_->json(t));
+      record.Kind(SavedTerm::kWords);
+      record.Number(s_.words_->json(t));
       const auto words = s_.words_->Rest(t);
-      out_.Number(words.size());
-      for (std::string_view word : words) out_.Text(word);
+      record.Number(words.size());
+      for (std::string_view word : words) record.Text(word);
       break;
     }
     case TermKind::kMembers: {
@@ -313,78 +381,95 @@ uint32_t TermWriter::Write(TermId id, const std::vector<TermId>& needs) {
       const auto phase = static_cast<MemberPhase>(t.b);
       if (!state.values.empty() || phase == MemberPhase::kRead) return kCannot;
       if (table.BeginOf(state.spec) == id) {
-        kind(SavedTerm::kMembers);
-        WriteMembers(t);
+        record.Kind(SavedTerm::kMembers);
+        WriteMembers(t, &record);
         break;
       }
-      kind(SavedTerm::kMemberState);
-      Reference(needs[0]);
-      out_.Number(static_cast<uint64_t>(t.b));
-      out_.Number(state.met);
-      out_.Number(static_cast<uint64_t>(state.written));
-      for (uint64_t word : state.seen) out_.Fixed(word, 8);
+      record.Kind(SavedTerm::kMemberState);
+      Reference(needs[0], &record);
+      record.Number(static_cast<uint64_t>(t.b));
+      record.Number(state.met);
+      record.Number(static_cast<uint64_t>(state.written));
+      for (uint64_t word : state.seen) record.Fixed(word, 8);
       break;
     }
   }
+  names_.push_back(Finish(record));
   return count_++;
 }
 
-void TermWriter::WriteMembers(const Term& t) {
+void TermWriter::WriteMembers(const Term& t, Record* record) {
   const MemberSpec& spec = s_.members_->spec(s_.members_->state(t.a).spec);
-  Reference(spec.separator);
-  Reference(spec.end);
-  out_.Number(static_cast<uint64_t>(spec.min));
-  out_.Number(static_cast<uint64_t>(spec.max));
-  out_.Number(spec.conditions);
-  out_.Number(spec.members.size());
+  Reference(spec.separator, record);
+  Reference(spec.end, record);
+  record->Number(static_cast<uint64_t>(spec.min));
+  record->Number(static_cast<uint64_t>(spec.max));
+  record->Number(spec.conditions);
+  record->Number(spec.members.size());
   for (const MemberSpec::Member& m : spec.members) {
-    out_.Number(MemberWord(m.use, m.meets, m.place));
-    Reference(m.term);
+    record->Number(MemberWord(m.use, m.meets, m.place));
+    Reference(m.term, record);
   }
 }
 
 // What RecordView::words() says.
-void TermWriter::WriteRecord(const RecordView& record) {
-  out_.Byte(record.may_be_empty());
+void TermWriter::WriteKeys(const RecordView& record, ByteWriter* out) {
+  out->Byte(record.may_be_empty());
   for (size_t i = 0; i < record.size(); ++i) {
-    out_.Byte(record.required(i));
-    out_.Text(record.key(i));
+    out->Byte(record.required(i));
+    out->Text(record.key(i));
   }
 }
 
-void TermWriter::WriteGroup(Group* group) {
-  const std::span<const uint64_t> words = group->words;
-  auto reference = [&](uint64_t word) {
-    if (IsTerm(word)) {
-      const uint32_t term = index_.at(static_cast<uint32_t>(word >> 1));
-      out_.Number(uint64_t{count_ - term} << 1 | 1);
-    } else {
-      out_.Number(word);
-    }
+void TermWriter::WriteGroup(uint32_t number) {
+  Group& group = groups_[number];
+  const std::span<const uint64_t> words = s_.GroupWords(number);
+  std::vector<TermId> terms;  // that it refers to
+  absl::flat_hash_map<uint32_t, uint64_t> places;
+  auto reference = [&](uint64_t word, ByteWriter* out) {
+    if (!IsTerm(word)) return out->Number(word);
+    const TermId term(static_cast<uint32_t>(word >> 1));
+    const auto [it, added] = places.try_emplace(term.value, terms.size());
+    if (added) terms.push_back(term);
+    out->Number(it->second << 1 | 1);
   };
-  out_.Byte(static_cast<uint8_t>(SavedTerm::kGroup));
-  out_.Number(words[0]);
-  out_.Number(words[1]);
+  ByteWriter bodies, lengths, nodes;
+  bool has_members = false;
   size_t at = 2 + static_cast<size_t>(words[0]);
-  for (size_t i = 2; i < at; ++i) reference(words[i]);
-  for (const ProcId proc : group->procs) out_.Number(s_.procs_[proc.value].min_length);
+  for (size_t i = 2; i < at; ++i) reference(words[i], &bodies);
   while (at < words.size()) {
+    const size_t begin = nodes.size();
     const GroupNode node = ReadGroupNode(words, &at);
-    out_.Byte(static_cast<uint8_t>(node.kind));
-    out_.Number(node.children.size());
+    nodes.Byte(static_cast<uint8_t>(node.kind));
+    nodes.Number(node.children.size());
     if (node.kind == NodeKind::kRepeat || node.kind == NodeKind::kMembers) {
-      out_.Number(static_cast<uint64_t>(node.min));
-      out_.Number(static_cast<uint64_t>(node.max));
+      nodes.Number(static_cast<uint64_t>(node.min));
+      nodes.Number(static_cast<uint64_t>(node.max));
     }
     if (node.kind == NodeKind::kMembers) {
-      out_.Number(node.conditions);
-      for (uint64_t use : node.uses) out_.Number(use);
+      has_members = true;
+      nodes.Number(node.conditions);
+      for (uint64_t use : node.uses) nodes.Number(use);
     }
-    if (node.kind == NodeKind::kRule) out_.Number(node.rule);
-    if (node.kind == NodeKind::kRecord) WriteRecord(RecordOf(node));
-    for (uint64_t child : node.children) reference(child);
+    if (node.kind == NodeKind::kRule) nodes.Number(node.rule);
+    if (node.kind == NodeKind::kRecord) WriteKeys(RecordOf(node), &nodes);
+    for (uint64_t child : node.children) reference(child, &nodes);
+    lengths.Number(nodes.size() - begin);
   }
-  group->saved = groups_saved_++;
+  Record record;
+  record.Kind(SavedTerm::kGroup);
+  record.Byte(has_members);
+  References(terms, &record);
+  record.Number(words[0]);
+  record.Number(words[1]);
+  record.bytes.Bytes(bodies.bytes());
+  for (const ProcId proc : group.procs) record.Number(s_.procs_[proc.value].min_length);
+  record.Text(lengths.bytes());
+  record.bytes.Bytes(nodes.bytes());
+  record.named.Text(bodies.bytes());
+  record.named.Text(nodes.bytes());
+  group.name = Finish(record);
+  group.saved = groups_saved_++;
 }
 
 }  // namespace grammask::internal

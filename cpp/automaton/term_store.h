@@ -22,6 +22,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -172,6 +173,7 @@ inline constexpr uint64_t kMaxLength = uint64_t{1} << 60;
 class CountLengths;
 class MemberTable;
 class RecordTable;
+class SavedPool;
 class WordTable;
 struct MemberSpec;
 struct RecordPartPlace;
@@ -248,6 +250,9 @@ class TermStore {
   // The procedure whose body `program` makes (see body_program.h), once it is asked for: of a large
   // grammar most states are never met. One for each program. Lock.
   ProcId LazyProc(std::span<const uint32_t> program, uint64_t min_length);
+  // The one with this name (saved_terms.h), of which a trusted file that is open has the body in
+  // the record of term `number`. Lock.
+  ProcId SavedProc(std::string_view name, uint32_t pool, uint32_t number, uint64_t min_length);
   // The body of any procedure, made now where it is a lazy one's. Lock.
   TermId BodyOf(ProcId proc) {
     const TermId body = procs_[proc.value].body;
@@ -270,6 +275,11 @@ class TermStore {
   // Those of the rules `at_once` are made now, as any must be that has lists of members.
   std::span<const ProcId> AddGroup(const GroupName& name, std::span<const ProcId> procs,
                                    std::span<const uint32_t> at_once = {});
+  // The same for a group with this name, which is group `number` of a pool. Lock.
+  std::span<const ProcId> SavedGroup(std::string_view name, std::span<const uint64_t> lengths,
+                                     SavedPool* pool, uint32_t number);
+  // The description of a group; empty of a damaged file's. Lock.
+  std::span<const uint64_t> GroupWords(uint32_t group);
 
   // The edges of a state; takes the lock when they are not there yet.
   const Expansion& Expand(TermId id) {
@@ -500,8 +510,10 @@ class TermStore {
   friend class Deriver;
   friend class EmptinessSearch;
   friend class MemberTable;
-  friend class WordTable;
+  friend class SavedPool;
+  friend class TermReader;
   friend class TermWriter;
+  friend class WordTable;
 
   static constexpr size_t kMostAsked = 24;  // questions of emptiness one within another
   // While a grammar is built, a state that takes more steps counts as several.
@@ -530,6 +542,7 @@ class TermStore {
   TermId MakeBody(ProcId proc);
   // The body of a rule of a group (recursive_groups.cc).
   TermId MakeGroupBody(uint32_t group, uint32_t rule);
+  TermId MakeGroupBody(RecursiveGroup* group, uint32_t rule);
   TermId MakeGroupNode(const RecursiveGroup& group, const GroupNode& node);
   static std::vector<uint32_t> GroupRecord(const RecursiveGroup& group, const GroupNode& node);
   // What the program of `proc` makes: its body, or such a part of the record that it ends in.
@@ -709,8 +722,13 @@ class TermStore {
   std::unique_ptr<MemberTable> members_;
   std::unique_ptr<WordTable> words_;
   std::unique_ptr<RecordTable> records_;
-  std::vector<RecursiveGroup> groups_;
-  absl::flat_hash_map<GroupName, uint32_t> group_ids_;  // the words are in memory_
+  std::deque<RecursiveGroup> groups_;
+  absl::flat_hash_map<GroupName, uint32_t> group_ids_;             // the words are in memory_
+  ShardedMap<std::string_view, uint32_t, TextHash> saved_groups_;  // by name, which is in memory_
+  std::vector<std::unique_ptr<SavedPool>> pools_;
+  absl::flat_hash_map<uint64_t, uint32_t> pool_ids_;  // by the checksums of their files
+  size_t pool_bytes_ = 0;
+  int pools_in_use_ = 0;  // makings of their terms, one within another
   // kAnd and kNot only: edges whose targets have not been checked; whether it matches any text, see
   // emptiness.cc.
   ShardedMap<uint32_t, const Expansion*> raw_;

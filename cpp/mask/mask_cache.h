@@ -12,6 +12,7 @@
 
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
+#include <absl/functional/function_ref.h>
 
 #include <algorithm>
 #include <array>
@@ -107,11 +108,12 @@ class MaskCache {
   std::vector<TermId> StatesWithMasks(TermId root) const;
   // Writes the masks of `states`, each with its number.
   void Save(std::span<const std::pair<TermId, uint32_t>> states, ByteWriter* out);
-  // Reads bytes that may be anything, and takes the masks in them for those of states: `terms`, by
-  // number. What is a mask of this vocabulary at all is checked, whether it is the right one is
-  // not. States that have masks keep them. Stops early once the masks take `room` bytes. False
-  // where the bytes are no masks; `in` tells the place.
-  bool Load(ByteReader* in, std::span<const TermId> terms, size_t room);
+  // Reads bytes that may be anything, and takes the masks in them for those of states, which
+  // `state` gives by number, Nothing() where there is no such state. What is a mask of this
+  // vocabulary at all is checked, whether it is the right one is not. States that have masks keep
+  // them. Stops early once the masks take `room` bytes. False where the bytes are no masks; `in`
+  // tells the place.
+  bool Load(ByteReader* in, absl::FunctionRef<TermId(uint64_t)> state, size_t room);
 
   size_t count() const { return count_.load(std::memory_order_relaxed); }
   size_t memory_bytes() const {

@@ -111,7 +111,7 @@ void MaskCache::Save(std::span<const std::pair<TermId, uint32_t>> states, ByteWr
   out->Bytes(pairs.bytes());
 }
 
-bool MaskCache::Load(ByteReader* in, std::span<const TermId> terms, size_t room) {
+bool MaskCache::Load(ByteReader* in, absl::FunctionRef<TermId(uint64_t)> state, size_t room) {
   const size_t first = bytes_;
   auto full = [&] { return bytes_ - first > room; };
   const auto tail = static_cast<uint32_t>(vocab_->size()) % 32;
@@ -174,12 +174,13 @@ bool MaskCache::Load(ByteReader* in, std::span<const TermId> terms, size_t room)
     ++count_;
   }
   for (size_t left = in->Count(2); left > 0 && in->ok(); --left) {
-    const size_t state = static_cast<size_t>(in->Number(terms.size() - 1));
+    const uint64_t number = in->Number();
     const size_t mask = static_cast<size_t>(in->Number());
     if (!in->ok() || mask >= masks.size()) return false;
+    const TermId of = state(number);
+    if (of == TermStore::Nothing()) return false;
     const void* none = nullptr;
-    terms_.attachment(terms[state])
-        .compare_exchange_strong(none, masks[mask], std::memory_order_acq_rel);
+    terms_.attachment(of).compare_exchange_strong(none, masks[mask], std::memory_order_acq_rel);
   }
   return in->ok() && in->left() == 0;
 }

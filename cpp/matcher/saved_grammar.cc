@@ -3,7 +3,7 @@
 // A header of 64 bytes, then four parts: the grammar as EBNF text (read only when someone asks for
 // it, so packed), the warnings, the states it begins with (automaton/saved_terms.h), the states
 // that have masks and these (mask/saved_masks.cc). All numbers are little-endian whatever the
-// machine.
+// machine. Of a trusted file only those states are made that are asked for.
 //
 //    0  "\x89GMK\r\n\x1A\n"  eight bytes that text transfers would change
 //    8  format version (4 bytes), vocabulary size (4)
@@ -15,7 +15,7 @@
 // rests on it: every part is checked as it is read. What cannot be checked is only taken from files
 // that the caller trusts, since states, hence masks, are shared by the grammars of a compiler.
 //
-// Cost: checking 0.3 ns a byte, some 100 ns a state, a copy of the masks. Tests:
+// Cost: checking 0.3 ns a byte, some 100 ns a state that is made, a copy of the masks. Tests:
 // tests/matcher/saved_grammar_test.cc, tests/fuzz/saved_grammar_fuzz.cc.
 #include "matcher/saved_grammar.h"
 
@@ -24,6 +24,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "automaton/saved_pool.h"
 #include "automaton/saved_terms.h"
 #include "base/byte_codec.h"
 #include "base/lz77.h"
@@ -34,7 +35,7 @@ namespace internal {
 namespace {
 
 constexpr std::string_view kMagic = "\x89GMK\r\n\x1A\n";
-constexpr uint32_t kVersion = 6;
+constexpr uint32_t kVersion = 7;
 constexpr size_t kHeader = kSavedChecksumAt + 8;
 
 Status Damaged(std::string_view what, uint64_t place) {
@@ -107,9 +108,11 @@ StatusOr<std::shared_ptr<const SavedGrammar>> SavedGrammar::Read(std::string_vie
   }
   std::shared_ptr<SavedGrammar> saved(new SavedGrammar);
   saved->trusted_ = trusted;
+  saved->checksum_ = checksum;
   // Masks that are not believed need not be kept.
-  saved->bytes_ = body.substr(0, trusted ? body.size() : body.size() - lengths[3]);
-  std::string_view rest = saved->bytes_;
+  saved->bytes_ = std::make_shared<const std::string>(
+      body.substr(0, trusted ? body.size() : body.size() - lengths[3]));
+  std::string_view rest = *saved->bytes_;
   auto take = [&](uint64_t length) {
     const std::string_view part = rest.substr(0, static_cast<size_t>(length));
     rest.remove_prefix(part.size());
@@ -131,26 +134,44 @@ StatusOr<std::shared_ptr<const SavedGrammar>> SavedGrammar::Read(std::string_vie
 }
 
 StatusOr<TermId> SavedGrammar::Place(Engine* engine) const {
-  auto part = [&](std::string_view bytes) {
-    return SavedPart{bytes, kHeader + static_cast<uint64_t>(bytes.data() - bytes_.data())};
+  auto offset = [&](std::string_view part) {
+    return kHeader + static_cast<uint64_t>(part.data() - bytes_->data());
   };
   ByteReader in(terms_), masks(masks_);
   const uint64_t root = in.Number();
-  absl::InlinedVector<SavedPart, 2> parts = {part(terms_.substr(in.offset()))};
-  if (!masks_.empty()) parts.push_back(part(masks.Text()));
-  if (!masks.ok()) return Damaged("the masks", part(masks_).offset);
-  std::vector<TermId> terms;
+  absl::InlinedVector<std::string_view, 2> lists = {terms_.substr(in.offset())};
+  if (!masks_.empty()) lists.push_back(masks.Text());
+  if (!masks.ok()) return Damaged("the masks", offset(masks_));
+  absl::InlinedVector<SavedPart, 2> parts;
+  for (std::string_view list : lists) parts.push_back({list, offset(list)});
+  TermStore& terms = engine->terms;
+  // Terms by number, the root among them.
+  std::vector<TermId> read;
+  SavedPool* pool = nullptr;
+  auto term = [&](uint64_t number) -> StatusOr<TermId> {
+    std::lock_guard lock(terms.mutex());
+    if (pool != nullptr) return pool->Get(number);
+    if (number < read.size() && read[number] != TermStore::Nothing()) return read[number];
+    return InvalidArgument("there is no such state");
+  };
   {
-    std::lock_guard lock(engine->terms.mutex());
-    GM_ASSIGN_OR_RETURN(terms, ReadTerms(parts, trusted_, &engine->terms));
+    std::lock_guard lock(terms.mutex());
+    if (trusted_) {
+      GM_ASSIGN_OR_RETURN(pool, SavedPool::Open(bytes_, checksum_, kHeader, parts, &terms));
+    } else {
+      GM_ASSIGN_OR_RETURN(read, ReadTerms(parts, &terms));
+    }
   }
-  if (!in.ok() || root >= terms.size() || terms[root] == TermStore::Nothing()) {
-    return Damaged("the root is no state of it", part(terms_).offset);
+  if (!in.ok()) return Damaged("the root", offset(terms_));
+  GM_ASSIGN_OR_RETURN(const TermId begin, term(root));
+  auto state = [&](uint64_t number) {
+    const auto made = term(number);
+    return made.ok() ? *made : TermStore::Nothing();
+  };
+  if (!masks_.empty() && !engine->masks.Load(&masks, state, engine->budget / 2)) {
+    return Damaged("the masks", offset(masks_) + masks.offset());
   }
-  if (!masks_.empty() && !engine->masks.Load(&masks, terms, engine->budget / 2)) {
-    return Damaged("the masks", part(masks_).offset + masks.offset());
-  }
-  return terms[root];
+  return begin;
 }
 
 grammask::Grammar SavedGrammar::grammar(const Limits& limits) const {
@@ -193,15 +214,14 @@ StatusOr<std::string> CompiledGrammar::Serialize(const SaveOptions& options) con
     TermWriter writer(&engine.terms);
     const std::optional<uint32_t> root = writer.Add(placed.root);
     if (!root.has_value()) return Unsupported("this grammar has a state that cannot be saved");
-    const size_t root_end = writer.bytes().size();
+    terms.Number(*root);
+    terms.Bytes(writer.TakeList());
     if (options.masks) {
       for (TermId state : engine.masks.StatesWithMasks(placed.root)) {
-        if (const auto number = writer.Add(state)) states.push_back({state, *number});
+        if (const auto number = writer.AddState(state)) states.push_back({state, *number});
       }
     }
-    terms.Number(*root);
-    terms.Bytes(std::string_view(writer.bytes()).substr(0, root_end));
-    if (options.masks) masks.Text(std::string_view(writer.bytes()).substr(root_end));
+    if (options.masks) masks.Text(writer.TakeList());
   }
   text.Bytes(Lz77Pack(grammar().ToString()));
   WriteWarnings(impl_->warnings(), &warnings);

@@ -27,14 +27,15 @@ class SavedGrammar {
   // From its text; the grammar of no text where that is none, as only a forged file has it.
   grammask::Grammar grammar(const Limits& limits) const;
   std::span<const SchemaWarning> warnings() const { return warnings_; }
-  size_t bytes() const { return bytes_.size(); }
+  size_t bytes() const { return bytes_->size(); }
 
  private:
   SavedGrammar() = default;
 
-  std::string bytes_;
+  std::shared_ptr<const std::string> bytes_;  // what is behind the header
   bool trusted_ = false;
-  std::string_view packed_text_, terms_, masks_;  // parts of bytes_
+  uint64_t checksum_ = 0;                         // of the whole file
+  std::string_view packed_text_, terms_, masks_;  // parts of it
   std::vector<SchemaWarning> warnings_;
 };
 

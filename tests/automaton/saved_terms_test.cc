@@ -3,12 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "automaton/build.h"
+#include "automaton/members.h"
 #include "automaton/recursive_group.h"
+#include "automaton/saved_pool.h"
 #include "grammar/ebnf.h"
 #include "grammar/json_schema.h"
 #include "grammar/regex.h"
@@ -24,20 +29,50 @@ TermId Build(const std::string& ebnf, TermStore* store) {
   return *root;
 }
 
-// Writes a term; its number among those written.
-std::optional<uint32_t> Write(TermId root, TermStore* store, ByteWriter* bytes) {
+// A list of records, and the number in it of the term that it was written for.
+struct List {
+  std::string bytes;
+  uint32_t root;
+};
+
+List Write(TermId root, TermStore* store) {
   std::lock_guard lock(store->mutex());
   TermWriter writer(store);
   const std::optional<uint32_t> number = writer.Add(root);
-  bytes->Bytes(writer.bytes());
-  return number;
+  EXPECT_TRUE(number.has_value());
+  return {writer.TakeList(), number.value_or(0)};
 }
 
-StatusOr<std::vector<TermId>> Read(const ByteWriter& bytes, TermStore* store,
-                                   bool trusted = false) {
-  const SavedPart part{bytes.bytes(), 0};
+// The terms of a list, as from anyone.
+StatusOr<std::vector<TermId>> ReadList(const std::string& bytes, TermStore* store) {
+  const SavedPart list{bytes, 0};
   std::lock_guard lock(store->mutex());
-  return ReadTerms({&part, 1}, trusted, store);
+  return ReadTerms({&list, 1}, store);
+}
+
+// One of them, as from a trusted file.
+StatusOr<TermId> GetTerm(const std::string& bytes, uint32_t number, TermStore* store) {
+  const auto file = std::make_shared<const std::string>(bytes);
+  const SavedPart list{*file, 0};
+  std::lock_guard lock(store->mutex());
+  const auto pool = SavedPool::Open(file, std::hash<std::string>()(bytes), 0, {&list, 1}, store);
+  if (!pool.ok()) return pool.status();
+  return (*pool)->Get(number);
+}
+
+StatusOr<TermId> ReadRoot(const List& list, TermStore* store, bool trusted) {
+  if (trusted) return GetTerm(list.bytes, list.root, store);
+  const auto read = ReadList(list.bytes, store);
+  if (!read.ok()) return read.status();
+  return (*read)[list.root];
+}
+
+// The same where the bytes are its records alone.
+StatusOr<std::vector<TermId>> Read(const ByteWriter& records, TermStore* store) {
+  ByteWriter list;
+  list.Text("");
+  list.Bytes(records.bytes());
+  return ReadList(list.bytes(), store);
 }
 
 StatusCode CodeOf(const ByteWriter& bytes) {
@@ -53,18 +88,16 @@ void ExpectRoundTrip(const std::string& ebnf, bool trusted) {
   SCOPED_TRACE(ebnf);
   TermStore from(Limits{}, 16), to(Limits{}, 16);
   const TermId root = Build(ebnf, &from);
-  ByteWriter bytes;
-  const std::optional<uint32_t> number = Write(root, &from, &bytes);
-  ASSERT_TRUE(number.has_value());
-  const auto read = Read(bytes, &to, trusted);
+  const List list = Write(root, &from);
+  const auto read = ReadRoot(list, &to, trusted);
   ASSERT_TRUE(read.ok()) << read.status().message();
-  const TermId loaded = (*read)[*number];
+  const TermId loaded = *read;
   EXPECT_EQ(to.term(loaded).min_length, from.term(root).min_length);
   EXPECT_EQ(to.term(loaded).nullable, from.term(root).nullable);
   // Loaded again, and into the store it came from, it is the same term.
-  EXPECT_EQ((*Read(bytes, &to, trusted))[*number], loaded);
+  EXPECT_EQ(*ReadRoot(list, &to, trusted), loaded);
   if (ebnf.find("::=", 8) == std::string::npos) {
-    EXPECT_EQ((*Read(bytes, &from, trusted))[*number], root);
+    EXPECT_EQ(*ReadRoot(list, &from, trusted), root);
     EXPECT_EQ(Build(ebnf, &to), loaded);
   }
 }
@@ -93,9 +126,8 @@ TEST(SavedTerms, ARecursiveGroupIsTheBuilders) {
   TermStore from(Limits{}, 16), to(Limits{}, 16);
   const TermId root = Build(ebnf, &from);
   const TermId built = Build(ebnf, &to);
-  ByteWriter bytes;
-  const std::optional<uint32_t> number = Write(root, &from, &bytes);
-  EXPECT_EQ((*Read(bytes, &to))[*number], built);
+  const List list = Write(root, &from);
+  for (const bool trusted : {false, true}) EXPECT_EQ(*ReadRoot(list, &to, trusted), built);
 }
 
 TEST(SavedTerms, RecordsInARecursiveGroupAreTheBuilders) {
@@ -118,13 +150,13 @@ TEST(SavedTerms, RecordsInARecursiveGroupAreTheBuilders) {
   EXPECT_EQ(records, 3);
   TermStore from(Limits{}, 16), built_first(Limits{}, 16), read_first(Limits{}, 16);
   const TermId root = BuildTerms(grammar, &from).value();
-  ByteWriter bytes;
-  const std::optional<uint32_t> number = Write(root, &from, &bytes);
-  ASSERT_TRUE(number.has_value());
+  const List list = Write(root, &from);
   const TermId built = BuildTerms(grammar, &built_first).value();
-  EXPECT_EQ(Read(bytes, &built_first).value()[*number], built);
-  const TermId read = Read(bytes, &read_first).value()[*number];
-  EXPECT_EQ(BuildTerms(grammar, &read_first).value(), read);
+  for (const bool trusted : {false, true}) {
+    EXPECT_EQ(*ReadRoot(list, &built_first, trusted), built);
+    const TermId read = *ReadRoot(list, &read_first, trusted);
+    EXPECT_EQ(BuildTerms(grammar, &read_first).value(), read);
+  }
 }
 
 void Text(const char* text, ByteWriter* out) {
@@ -162,7 +194,9 @@ TEST(SavedTerms, DepthsThatWorkGoesDownByRecursionAreBounded) {
 
 TEST(SavedTerms, WhatNoTextCompletesIsRefused) {
   ByteWriter group;  // rule 0 ::= rule 0
-  Record(SavedTerm::kGroup, {1, 1, 0, 1}, &group);
+  group.Byte(static_cast<uint8_t>(SavedTerm::kGroup));
+  group.Bytes(std::string(kSavedNameBytes + 1, '\0'));
+  for (uint64_t n : {0, 1, 1, 0, 1, 1, 3}) group.Number(n);
   group.Byte(static_cast<uint8_t>(NodeKind::kRule));
   for (int n : {0, 0}) group.Number(static_cast<uint64_t>(n));
   EXPECT_EQ(CodeOf(group), StatusCode::kInvalidArgument);
@@ -175,8 +209,9 @@ TEST(SavedTerms, WhatNoTextCompletesIsRefused) {
   Record(SavedTerm::kSequence, {3, 2}, &nothing);
   EXPECT_EQ(CodeOf(nothing), StatusCode::kInvalidArgument);
   ByteWriter lazy;
-  Record(SavedTerm::kLazyCall, {1}, &lazy);
-  Record(SavedTerm::kSequence, {1, 3 << 1 | 1}, &lazy);
+  lazy.Byte(static_cast<uint8_t>(SavedTerm::kLazyCall));
+  lazy.Bytes(std::string(kSavedNameBytes, '\0'));
+  for (uint64_t n : {1, 1, 3, 1, 0}) lazy.Number(n);  // of length 1; refers to term 0; one byte
   EXPECT_EQ(CodeOf(lazy), StatusCode::kInvalidArgument);
 }
 
@@ -198,13 +233,20 @@ struct ForgedRecord {
       std::lock_guard lock(store.mutex());
       any = store.Repeat(store.Character(CodePointSet::All(), true), 0, kUnbounded);
     }
-    const uint64_t terms = Write(any, &store, &out).value() + 2;  // with the text
+    const List list = Write(any, &store);
+    ByteReader in(list.bytes);
+    in.Text();
+    out.Bytes(std::string_view(list.bytes).substr(in.offset()));
+    const uint64_t terms = list.root + 2;  // with the text
     Text("a", &out);
     auto reference = [&](Part part) {
-      const uint64_t back = part == kText ? 1 : part == kAnyText ? 2 : terms;
-      out.Number(part == kNode ? 0 : back << 1 | 1);
+      out.Number(part == kNode ? 0 : static_cast<uint64_t>(part) << 1 | 1);
     };
-    Record(SavedTerm::kGroup, {1, 2, 2, length}, &out);
+    out.Byte(static_cast<uint8_t>(SavedTerm::kGroup));
+    out.Bytes(std::string(kSavedNameBytes + 1, '\0'));
+    for (uint64_t n : {uint64_t{3}, uint64_t{1}, uint64_t{2}, terms}) out.Number(n);
+    for (uint64_t n : {uint64_t{1}, uint64_t{2}, uint64_t{2}, length}) out.Number(n);
+    out.Text("");  // the lengths of nodes, for those who read here and there
     out.Byte(static_cast<uint8_t>(NodeKind::kSequence));
     out.Number(1);
     reference(kNothing);
@@ -278,6 +320,7 @@ TEST(SavedTerms, NumbersOutOfRangeAreRefused) {
 // A body that is made late, with the length that the file promises and what it refers to.
 void Lazy(uint64_t length, std::vector<uint64_t> others, const ByteWriter& steps, ByteWriter* out) {
   out->Byte(static_cast<uint8_t>(SavedTerm::kLazyCall));
+  out->Bytes(std::string(kSavedNameBytes, '\0'));
   out->Number(length);
   out->Number(others.size());
   for (uint64_t n : others) out->Number(n);
@@ -361,19 +404,150 @@ TEST(SavedTerms, AnUndecidedIntersectionInALazyBodyIsTakenForOne) {
       "[0-9]{8,} "
       "\"z\" [0-9]{7,}",
       &from);
-  ByteWriter bytes;
-  const std::optional<uint32_t> number = Write(root, &from, &bytes);
-  const auto read = Read(bytes, &to);
+  const auto read = ReadRoot(Write(root, &from), &to, false);
   ASSERT_TRUE(read.ok()) << read.status().message();
-  ASSERT_EQ(to.Expand((*read)[*number]).calls.size(), 1u);
+  ASSERT_EQ(to.Expand(*read).calls.size(), 1u);
   ASSERT_EQ(from.Expand(root).calls.size(), 1u);
-  const ProcId proc = to.Expand((*read)[*number]).calls[0].proc;
+  const ProcId proc = to.Expand(*read).calls[0].proc;
   std::scoped_lock lock(from.mutex(), to.mutex());
   const TermId here = to.BodyOf(proc);
   const TermId there = from.BodyOf(from.ExpandLocked(root).calls[0].proc);
   EXPECT_LT(to.term(here).min_length, from.term(there).min_length);
   // Parts are ordered by their ids.
   EXPECT_EQ(to.ToString(here).size(), from.ToString(there).size());
+}
+
+// Of a trusted file.
+
+std::string Rules(int count, const std::string& last) {
+  std::string text = "root ::= r0 | \"x\" r1\n";
+  for (int i = 0; i < count; ++i) {
+    const std::string n = std::to_string(i), next = "r" + std::to_string(i + 1);
+    text += "r" + n + " ::= \"" + n + "\" [a-z]{9,} \"b\" (" + next + " | [0-9]{8,} \"c\" " +
+            (i + 2 > count ? next : "r" + std::to_string(i + 2)) + ") \"d\" [a-f]{5,}\n";
+  }
+  return text + "r" + std::to_string(count) + " ::= \"" + last + "\" [a-z]{9,} \"y\" [0-9]{9,}\n";
+}
+
+TEST(SavedPool, MakesWhatIsAskedFor) {
+  TermStore from(Limits{}, 16), all(Limits{}, 16), some(Limits{}, 16);
+  const List list = Write(Build(Rules(2000, "end"), &from), &from);
+  ASSERT_TRUE(ReadRoot(list, &all, false).ok());
+  const size_t empty = some.size();
+  const auto root = GetTerm(list.bytes, list.root, &some);
+  ASSERT_TRUE(root.ok()) << root.status().message();
+  EXPECT_LT(some.size() - empty, 10u);
+  EXPECT_GT(all.size() - empty, 2000u);
+  ASSERT_EQ(some.Expand(*root).calls.size(), 1u);
+  const size_t before = some.size();
+  std::lock_guard lock(some.mutex());
+  some.BodyOf(some.ExpandLocked(*root).calls[0].proc);
+  EXPECT_LT(some.size() - before, 100u);
+}
+
+// What files have in common is the same wherever it stands in them; what only looks alike is not.
+TEST(SavedPool, FilesShareByNames) {
+  TermStore a(Limits{}, 16), b(Limits{}, 16), c(Limits{}, 16), to(Limits{}, 16);
+  const List one = Write(Build(Rules(20, "end"), &a), &a);
+  const List other = Write(Build(
+                               "root ::= \"first\" [a-z]{70} | inner\n" +
+                                   [] {
+                                     std::string text = Rules(20, "end");
+                                     return text.replace(0, 4, "inner");
+                                   }(),
+                               &b),
+                           &b);
+  const List differs = Write(Build(Rules(20, "END"), &c), &c);
+  auto calls = [&](const List& list) {
+    std::vector<uint32_t> found;
+    const auto root = GetTerm(list.bytes, list.root, &to);
+    EXPECT_TRUE(root.ok()) << root.status().message();
+    std::lock_guard lock(to.mutex());
+    for (const CallEdge& call : to.ExpandLocked(*root).calls) found.push_back(call.proc.value);
+    return found;
+  };
+  const auto first = calls(one), second = calls(other), third = calls(differs);
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first, second);
+  EXPECT_NE(first, third);
+  EXPECT_EQ(calls(one), first);  // the same file is not opened twice
+}
+
+// A list whose index is right; the records of `groups` are groups.
+std::string Indexed(const std::vector<ByteWriter>& records, std::vector<size_t> groups = {}) {
+  ByteWriter index, list;
+  index.Number(records.size());
+  for (size_t i = 0; i < records.size(); ++i) {
+    const bool group = std::ranges::find(groups, i) != groups.end();
+    index.Number(uint64_t{records[i].size()} << 1 | group);
+  }
+  list.Text(index.bytes());
+  for (const ByteWriter& record : records) list.Bytes(record.bytes());
+  return list.bytes();
+}
+
+TEST(SavedPool, DamageIsRefusedWhereItIsMet) {
+  ByteWriter text, itself, irregular, call_of_text, unknown;
+  Text("a", &text);
+  Record(SavedTerm::kSequence, {0, 1}, &itself);
+  Record(SavedTerm::kNot, {1, 1}, &irregular);
+  Record(SavedTerm::kBody, {1}, &call_of_text);
+  Record(SavedTerm{99}, {}, &unknown);
+  auto code = [](const std::string& bytes, uint32_t number) {
+    TermStore store(Limits{}, 16);
+    const auto made = GetTerm(bytes, number, &store);
+    EXPECT_NE(made.ok(), !made.status().message().empty());
+    return made.ok() ? StatusCode::kOk : made.status().code();
+  };
+  for (const ByteWriter& bad : {itself, call_of_text, unknown}) {
+    EXPECT_EQ(code(Indexed({text, bad}), 3), StatusCode::kOk);
+    EXPECT_EQ(code(Indexed({text, bad}), 4), StatusCode::kInvalidArgument);
+    EXPECT_EQ(code(Indexed({text, bad}), 5), StatusCode::kInvalidArgument);
+  }
+  // An index that does not fit the records.
+  ByteWriter empty;
+  EXPECT_EQ(code(Indexed({text, empty}), 3), StatusCode::kInvalidArgument);
+  std::string longer = Indexed({text});
+  longer += 'x';
+  EXPECT_EQ(code(longer, 3), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(Indexed({text}, {0}), 3), StatusCode::kInvalidArgument);
+}
+
+// Of procedures and groups that a forged file gives the names of others, so that bodies ask for
+// themselves, nothing is made, or bytes of any kind.
+TEST(SavedPool, NamesThatGoRoundInCircles) {
+  auto lazy = [](char name, const std::vector<uint64_t>& others, const ByteWriter& steps) {
+    ByteWriter out;
+    out.Byte(static_cast<uint8_t>(SavedTerm::kLazyCall));
+    out.Bytes(std::string(kSavedNameBytes, name));
+    out.Number(4);
+    out.Number(others.size());
+    for (uint64_t n : others) out.Number(n);
+    out.Text(steps.bytes());
+    return out;
+  };
+  ByteWriter text, one, steps, list;
+  Text("a", &text);
+  Text("bcd", &one);
+  Record(SavedTerm::kSequence, {2, 2, 1}, &steps);  // the term outside, and then itself
+  Text("abc", &steps);
+  Record(SavedTerm::kSequence, {2, 1, 2}, &steps);
+  // 3 "a"; 4 a call named 1; 5 a list of values that are such calls; 6 the call that names itself
+  // 1, too, whose body has the list.
+  Record(SavedTerm::kMembers, {2, 2, 1, 2, 0, 1, static_cast<uint64_t>(MemberUse::kDistinct), 1},
+         &list);
+  const std::string bytes =
+      Indexed({text, lazy('1', {1}, one), list, lazy('1', {1}, steps), lazy('2', {2}, steps)});
+  for (uint32_t number = 3; number < 8; ++number) {
+    TermStore store(Limits{}, 16);
+    const auto made = GetTerm(bytes, number, &store);
+    if (!made.ok()) continue;
+    std::lock_guard lock(store.mutex());
+    const Term& t = store.term(*made);
+    if (t.kind != TermKind::kCall) continue;
+    const TermId body = store.BodyOf(ProcId(static_cast<uint32_t>(t.a)));
+    EXPECT_NE(body, TermStore::Nothing());
+  }
 }
 
 }  // namespace

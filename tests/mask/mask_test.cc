@@ -874,7 +874,8 @@ TEST(Mask, WhatIsLeftOverWaitsUntilSomethingMayFollow) {
   MaskCache loaded(vocab, &w.sets(), std::make_shared<SliceStore>());
   for (TermId term : terms) w.terms().attachment(term).store(nullptr);
   ByteReader in(saved.bytes());
-  EXPECT_TRUE(loaded.Load(&in, terms, SIZE_MAX));
+  auto by_number = [&](uint64_t number) { return terms[number]; };
+  EXPECT_TRUE(loaded.Load(&in, by_number, SIZE_MAX));
   for (const auto& [term, number] : states) {
     EXPECT_NE(w.terms().attachment(term).load(), nullptr) << number;
   }

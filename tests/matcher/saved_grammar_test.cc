@@ -36,6 +36,40 @@ std::string ManyMembers() {
   return schema.dump();
 }
 
+// Thirty types that refer to one another: a group of some hundred nodes.
+std::string ManyTypes() {
+  nlohmann::json schema = {{"$ref", "#/$defs/t0"}};
+  for (int i = 0; i < 30; ++i) {
+    auto type = [&](int step) {
+      return nlohmann::json{{"$ref", "#/$defs/t" + std::to_string((i + step) % 30)}};
+    };
+    schema["$defs"]["t" + std::to_string(i)] = {
+        {"anyOf",
+         {{{"type", "object"},
+           {"properties", {{"kind", {{"const", "k" + std::to_string(i)}}}, {"next", type(1)}}},
+           {"required", {"kind"}},
+           {"additionalProperties", i % 3 == 0 ? type(2) : nlohmann::json(false)}},
+          {{"type", "array"}, {"items", type(7)}, {"maxItems", i % 4 + 1}},
+          {{"type", "string"}, {"pattern", "^(?=.*a)[a-" + std::string(1, 'b' + i % 20) + "]+$"}},
+          {{"const", i}}}}};
+  }
+  return schema.dump();
+}
+
+// Recursive rules with lists of different values, which call more of them: sixty within another.
+std::string DeepLists() {
+  constexpr int kDepth = 60;
+  std::string text = "root ::= l0\n";
+  for (int i = 0; i < kDepth; ++i) {
+    const std::string n = std::to_string(i);
+    text += "l" + n + " ::= \"[\" Members(\"1.. distinct distinct\", \",\", \"]\", m" + n +
+            ", \"[\" l" + n + " \"]\")\n";
+    text += "m" + n + " ::= \"{\" [^}]* \"}\" \"1.5\" [^a]{2,} \":\" l" + std::to_string(i + 1) +
+            "? \"}\" [a-z]{2,}\n";
+  }
+  return text + "l" + std::to_string(kDepth) + " ::= \"true\"\n";
+}
+
 // Sources of all kinds, each behind what it is.
 std::vector<std::pair<char, std::string>> Sources() {
   std::vector<std::pair<char, std::string>> sources = {
@@ -71,6 +105,8 @@ std::vector<std::pair<char, std::string>> Sources() {
                {"type": "object", "properties": {"l": {"$ref": "#/$defs/t"}}, "required": ["l"]},
                {"type": "array", "items": {"$ref": "#/$defs/t"}}]}}})"},
       {'s', ManyMembers()},
+      {'s', ManyTypes()},
+      {'e', DeepLists()},
   };
   for (const auto& file :
        std::filesystem::directory_iterator(GRAMMASK_TEST_DATA "/generated_schemas")) {
@@ -142,6 +178,7 @@ TEST(SavedGrammar, SameMasksInEveryWayToLoad) {
         Loaded(tiny.Load(saved)),
         Loaded(tiny.Load(saved, true)),
         Loaded(source.Load(saved)),
+        Loaded(source.Load(saved, true)),
     };
     for (const CompiledGrammar& loaded : loads) {
       for (uint32_t walk = 0; walk < 3; ++walk) ExpectAlike(*compiled, loaded, seed * 8 + walk);
@@ -256,18 +293,30 @@ TEST(SavedGrammar, ForgedFiles) {
   std::mt19937 random(5);
   int sound = 0;
   for (
-      const char* schema :
-      {R"({"properties": {"a": {"type": "array", "uniqueItems": true, "items": {"enum": [1, 2]}}}})",
-       R"({"items": {"pattern": "^a.*b", "maxLength": 9}})"}) {
-    SchemaOptions any_order;
-    any_order.any_order = true;
-    const CompiledGrammar compiled = *compiler.CompileJsonSchema(schema, any_order);
+      const std::string& schema :
+      {std::string(
+           R"({"properties": {"a": {"type": "array", "uniqueItems": true, "items": {"enum": [1, 2]}}}})"),
+       std::string(R"({"items": {"pattern": "^a.*b", "maxLength": 9}})"), ManyTypes(),
+       DeepLists()}) {
+    const bool any_order = schema.size() < 200;
+    const CompiledGrammar compiled = *CompileSource(&compiler,
+                                                    schema[0] == 'r' ? 'e'
+                                                    : any_order      ? 'j'
+                                                                     : 's',
+                                                    schema, any_order);
     compiled.Precompute(1, 50);
     const std::string saved = Saved(compiled);
     for (int i = 0; i < 2000; ++i) {
       std::string forged = saved;
       for (unsigned n = 1 + random() % 2; n > 0; --n) {
         forged[64 + random() % (forged.size() - 64)] ^= static_cast<char>(1 << random() % 8);
+      }
+      if (random() % 2 == 0) {  // a name that something else has, or another piece
+        const size_t size = random() % 2 == 0 ? 16 : 1 + random() % 40, room = forged.size() - 64;
+        if (size < room) {
+          const std::string piece = forged.substr(64 + random() % (room - size), size);
+          forged.replace(64 + random() % (room - size), size, piece);
+        }
       }
       const uint64_t checksum = internal::SavedChecksum(forged);
       for (size_t b = 0; b < 8; ++b) forged[56 + b] = static_cast<char>(checksum >> (8 * b));
