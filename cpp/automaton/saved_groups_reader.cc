@@ -25,7 +25,7 @@ constexpr uint64_t kNothingWord = 1;                // a reference to TermStore:
 }  // namespace
 
 // Numbers of terms that stand before.
-void TermReader::ReadTerms(ScratchVector<uint32_t>* numbers) {
+void TermReader::ReadTerms(std::vector<uint32_t>* numbers) {
   numbers->resize(in_.Count(1));
   for (uint32_t& number : *numbers) number = static_cast<uint32_t>(Reference());
 }

@@ -21,7 +21,7 @@ namespace {
 
 constexpr TermId kDue(UINT32_MAX);  // of a term that is about to be made
 // A group of so many nodes is found by what it is, which has to be read, not by its name: then it
-// is the same whether it was compiled, or loaded from anyone. Any JSON value is one of 40.
+// is the same whether it was compiled, or loaded from anyone. Any JSON value is one of 12.
 constexpr uint64_t kMostNodesOfSmall = 64;
 // Makings of terms one within another. Of what a list of members asks for no more are needed.
 constexpr int kMostInUse = 16;
@@ -55,7 +55,7 @@ class SavedPool::Detour {
   const ByteReader in_;
   const uint64_t offset_, place_;
   const size_t next_;
-  ScratchVector<uint32_t> group_terms_;
+  std::vector<uint32_t> group_terms_;
 };
 
 SavedPool::SavedPool(uint32_t number, TermStore* store) : s_(*store), reader_(number, store) {}
@@ -247,7 +247,7 @@ TermId SavedPool::Body(uint32_t number) {
   const Detour detour(&reader_);
   GoTo(begins_[number - 3], number);
   ByteReader& in = reader_.in_;
-  ScratchVector<uint32_t> numbers;
+  std::vector<uint32_t> numbers;
   if (static_cast<SavedTerm>(in.Byte()) != SavedTerm::kLazyCall) in.Fail();
   in.Bytes(kSavedNameBytes);
   const uint64_t length = in.Number(kMaxLength - 1);
@@ -312,7 +312,7 @@ std::span<const uint64_t> SavedPool::Node(uint32_t group, uint32_t node) {
     GoTo(g.begins[node], g.base);
     reader_.group_terms_ = g.terms;
     ScratchVector<uint64_t> words;
-    Node_ made{kNoAlternatives, {}};
+    Decoded made{kNoAlternatives, {}};
     made.nest = reader_.ReadGroupWords(g.bodies.size(), node, {}, &words);
     if (ok()) {
       made.words = s_.memory_.Copy(std::span<const uint64_t>(words));
@@ -327,7 +327,7 @@ std::span<const uint64_t> SavedPool::Node(uint32_t group, uint32_t node) {
 
 bool SavedPool::IsTooDeep(uint32_t group, uint32_t node) {
   const Group& g = groups_[group];
-  Node_& made = groups_[group].nodes[g.read[node] - 1];
+  Decoded& made = groups_[group].nodes[g.read[node] - 1];
   size_t at = 0;
   const GroupNode read = ReadGroupNode(made.words, &at);
   for (size_t i = 0; i < read.children.size(); ++i) {

@@ -55,20 +55,20 @@ class SavedPool {
   ScratchVector<uint64_t> GroupWords(uint32_t group);  // all of it; none of a damaged one
 
  private:
-  struct Node_ {
+  struct Decoded {
     std::span<const uint64_t> words;
     TermNest nest;
   };
   struct Group {
-    uint32_t begin, base;             // of its record; the number of the next term
-    bool is_open = false;             // whether its head has been read
-    bool is_large = false;            // is one that is read node by node
-    bool has_members = false;         // has lists of members
-    ScratchVector<uint32_t> terms{};  // numbers of those that it refers to
+    uint32_t begin, base;           // of its record; the number of the next term
+    bool is_open = false;           // whether its head has been read
+    bool is_large = false;          // is one that is read node by node
+    bool has_members = false;       // has lists of members
+    std::vector<uint32_t> terms{};  // numbers of those that it refers to
     std::vector<uint64_t> bodies{};
     std::vector<uint32_t> begins{};  // of its nodes, in the file
     std::vector<uint32_t> read{};    // by node: one more than its place in `nodes`, 0 for none
-    std::vector<Node_> nodes{};
+    std::vector<Decoded> nodes{};
   };
 
   // Goes on, at its end, with the record that was under way.

@@ -129,7 +129,7 @@ class TermReader {
     ScratchVector<uint64_t> rule_lengths;  // of their shortest texts, as the file has them
     std::string_view node_lengths;         // of what follows
   };
-  void ReadTerms(ScratchVector<uint32_t>* numbers);
+  void ReadTerms(std::vector<uint32_t>* numbers);
   bool ReadGroupHead(GroupHead* head);
   uint64_t SavedReference(uint64_t nodes);
   uint64_t InStore(uint64_t reference, Nest* nest);
@@ -159,9 +159,9 @@ class TermReader {
   std::vector<Known> known_;  // by number; of a pool Nothing() until it is made
   size_t next_;               // the number of the next record's term
   std::vector<std::span<const ProcId>> groups_;
-  ScratchVector<uint32_t> group_terms_;  // numbers of those that the group at hand refers to
-  std::vector<uint32_t> program_;        // of the body at hand
-  bool has_members_ = false;             // whether any group so far has lists of members
+  std::vector<uint32_t> group_terms_;  // numbers of those that the group at hand refers to
+  std::vector<uint32_t> program_;      // of the body at hand
+  bool has_members_ = false;           // whether any group so far has lists of members
   size_t steps_ = 0;
   Status error_;
 };

@@ -769,7 +769,8 @@ size_t TermStore::memory_bytes() const {
          multiple_ids_.size() * 48 + token_set_bytes_ + lazy_.size() * 40 + raw_.size() * 24 +
          known_.size() * 16 + witnesses_.size() * 36 + json_moves_.size() * 28 +
          json_counts_.size() * 20 + count_length_bytes_ + uncounted_.size() * 9 +
-         members_->memory_bytes() + words_->memory_bytes() + pool_bytes_;
+         saved_groups_.size() * 40 + pool_bytes_ + members_->memory_bytes() +
+         words_->memory_bytes();
 }
 
 std::string TermStore::ToString(TermId id) const {

@@ -160,6 +160,46 @@ TEST(Threads, CompilersOfOneTokenizer) {
 }
 
 // Forks of one matcher on several threads, as in the search for the best draft.
+// Rules that refer to one another, many enough to be read node by node, and others.
+std::string ManyRules() {
+  std::string text = "root ::= t0\n";
+  for (int i = 0; i < 24; ++i) {
+    auto name = [&](const char* kind, int step) { return kind + std::to_string((i + step) % 24); };
+    text += name("t", 0) + " ::= \"[\" " + name("t", 1) + " (\",\" " + name("t", 5) +
+            ")* \"]\" | \"" + name("w", 0) + "\" | \"(\" " + name("m", 0) + " \")\"\n";
+    text += name("m", 0) + " ::= \"a\" [^!]{2,} \"!\" (\"" + name("w", 3) + "\" | \"" +
+            name("w", 4) + "x\")* \"b\" [^x]{3,} \"x\"\n";
+  }
+  return text;
+}
+
+TEST(Threads, TrustedFilesAreReadAsTheyAreAskedFor) {
+  constexpr uint32_t kWalks = 6;
+  const TokenizerInfo tokenizer = Tokenizer();
+  GrammarCompiler alone = MakeCompiler(tokenizer);
+  const CompiledGrammar compiled = *alone.CompileEbnf(ManyRules());
+  std::vector<std::vector<Ids>> expected;
+  for (uint32_t w = 0; w < kWalks; ++w) expected.push_back(Walk(compiled, w, 100));
+  const std::string saved = *compiled.Serialize();
+  CompilerOptions tiny;
+  tiny.limits.arena_bytes = 1 << 16;
+  for (const CompilerOptions& options : {CompilerOptions{}, tiny}) {
+    for (int round = 0; round < 4; ++round) {
+      GrammarCompiler shared = MakeCompiler(tokenizer, options);
+      std::vector<std::vector<Ids>> found(kWalks);
+      std::vector<std::thread> threads;
+      for (uint32_t w = 0; w < kWalks; ++w) {
+        threads.emplace_back([&, w] {
+          const auto loaded = shared.Load(saved, true);
+          if (loaded.ok()) found[w] = Walk(*loaded, w, 100);
+        });
+      }
+      for (std::thread& t : threads) t.join();
+      EXPECT_EQ(found, expected);
+    }
+  }
+}
+
 TEST(Threads, ForksRunAtOnce) {
   GrammarCompiler compiler = MakeCompiler(Tokenizer());
   const CompiledGrammar compiled = Compile(&compiler, Nested(0));
