@@ -112,10 +112,9 @@ Status SavedPool::ReadIndexes(std::span<const SavedPart> lists) {
   return Status();
 }
 
-StatusOr<TermId> SavedPool::Get(uint64_t number) {
-  if (number >= reader_.known_.size()) return InvalidArgument("there is no such state");
+StatusOr<TermId> SavedPool::Get(uint32_t number) {
   s_.BeginBuilding();
-  const TermId term = Make(static_cast<uint32_t>(number));
+  const TermId term = Make(number);
   const bool over_budget = s_.over_budget();
   s_.EndBuilding();
   if (over_budget) return TermReader::OverBudget();

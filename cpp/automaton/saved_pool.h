@@ -40,8 +40,10 @@ class SavedPool {
                                    uint64_t before, std::span<const SavedPart> lists,
                                    TermStore* store);
 
-  // The term with this number; not within a search. Errors: as ReadTerms().
-  StatusOr<TermId> Get(uint64_t number);
+  // How many terms there are.
+  size_t size() const { return reader_.known_.size(); }
+  // The one with this number, below size(); not within a search. Errors: as ReadTerms().
+  StatusOr<TermId> Get(uint32_t number);
 
   // For the store, and for the reader of this file. Terms are Nothing() where the file is damaged.
   TermId Make(uint32_t number);

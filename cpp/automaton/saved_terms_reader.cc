@@ -47,7 +47,9 @@ Status TermReader::Read(const SavedPart& list) {
   in_ = ByteReader(list.bytes);
   offset_ = list.offset;
   known_.reserve(known_.size() + list.bytes.size() / 8);
+  place_ = 0;
   in_.Text();  // the index, for those who read here and there
+  if (!in_.ok()) return Damaged("the index of its states");
   while (in_.left() > 0 && error_.ok()) {
     place_ = in_.offset();
     ReadRecord();

@@ -145,14 +145,12 @@ StatusOr<TermId> SavedGrammar::Place(Engine* engine) const {
   absl::InlinedVector<SavedPart, 2> parts;
   for (std::string_view list : lists) parts.push_back({list, offset(list)});
   TermStore& terms = engine->terms;
-  // Terms by number, the root among them.
-  std::vector<TermId> read;
+  std::vector<TermId> read;  // by number; of a trusted file a pool has them
   SavedPool* pool = nullptr;
   auto term = [&](uint64_t number) -> StatusOr<TermId> {
     std::lock_guard lock(terms.mutex());
-    if (pool != nullptr) return pool->Get(number);
-    if (number < read.size() && read[number] != TermStore::Nothing()) return read[number];
-    return InvalidArgument("there is no such state");
+    if (number >= (pool != nullptr ? pool->size() : read.size())) return TermStore::Nothing();
+    return pool != nullptr ? pool->Get(static_cast<uint32_t>(number)) : read[number];
   };
   {
     std::lock_guard lock(terms.mutex());
@@ -162,8 +160,10 @@ StatusOr<TermId> SavedGrammar::Place(Engine* engine) const {
       GM_ASSIGN_OR_RETURN(read, ReadTerms(parts, &terms));
     }
   }
-  if (!in.ok()) return Damaged("the root", offset(terms_));
   GM_ASSIGN_OR_RETURN(const TermId begin, term(root));
+  if (!in.ok() || begin == TermStore::Nothing()) {
+    return Damaged("the root is no state of it", offset(terms_));
+  }
   auto state = [&](uint64_t number) {
     const auto made = term(number);
     return made.ok() ? *made : TermStore::Nothing();

@@ -57,6 +57,7 @@ StatusOr<TermId> GetTerm(const std::string& bytes, uint32_t number, TermStore* s
   std::lock_guard lock(store->mutex());
   const auto pool = SavedPool::Open(file, std::hash<std::string>()(bytes), 0, {&list, 1}, store);
   if (!pool.ok()) return pool.status();
+  if (number >= (*pool)->size()) return InvalidArgument("no such term");
   return (*pool)->Get(number);
 }
 
