@@ -505,7 +505,10 @@ TEST(SavedPool, DamageIsRefusedWhereItIsMet) {
     EXPECT_EQ(code(Indexed({text, bad}), 4), StatusCode::kInvalidArgument);
     EXPECT_EQ(code(Indexed({text, bad}), 5), StatusCode::kInvalidArgument);
   }
-  // An index that does not fit the records.
+  // An index that does not fit the records, or is not there.
+  TermStore store(Limits{}, 16);
+  EXPECT_EQ(ReadList("x", &store).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code("x", 3), StatusCode::kInvalidArgument);
   ByteWriter empty;
   EXPECT_EQ(code(Indexed({text, empty}), 3), StatusCode::kInvalidArgument);
   std::string longer = Indexed({text});
