@@ -100,8 +100,8 @@ def test_refusals(info, compiled):
     ]:
         with pytest.raises(grammask.DeserializeFormatError, match=says):
             CompiledGrammar.from_bytes(bad, target)
-    with pytest.raises(grammask.DeserializeVersionError, match="version 7"):
-        CompiledGrammar.from_bytes(data[:8] + b"\7" + data[9:], info)
+    with pytest.raises(grammask.DeserializeVersionError, match="version 99"):
+        CompiledGrammar.from_bytes(data[:8] + b"\x63" + data[9:], info)
     with pytest.raises(TypeError):
         CompiledGrammar.from_bytes("text", info)
     with pytest.raises(TypeError):
