@@ -15,6 +15,15 @@
 #include "base/scratch.h"
 
 namespace grammask::internal {
+namespace {
+
+// It makes its body of the group's description.
+void SetGroupProgram(TermStore* store, ProcId proc, uint32_t group, uint32_t rule) {
+  const uint32_t program[] = {StepWord(TermKind::kEmpty, 0), group, rule};
+  store->SetProgram(proc, program);
+}
+
+}  // namespace
 
 std::optional<std::span<const ProcId>> TermStore::FindGroup(const GroupName& name) const {
   const auto it = group_ids_.find(name);
@@ -31,26 +40,25 @@ std::span<const ProcId> TermStore::AddGroup(const GroupName& name, std::span<con
   // Before any of the group has a program: a list of members asks for bodies of its values.
   for (const uint32_t rule : at_once) SetBody(procs[rule], MakeGroupBody(group, rule));
   for (uint32_t rule = 0; rule < procs.size(); ++rule) {
-    if (procs_[procs[rule].value].body != Nothing()) continue;
-    const uint32_t program[] = {StepWord(TermKind::kEmpty, 0), group, rule};
-    SetProgram(procs[rule], program);
+    if (procs_[procs[rule].value].body == Nothing()) {
+      SetGroupProgram(this, procs[rule], group, rule);
+    }
   }
-  return groups_.back().procs;
+  return groups_[group].procs;
 }
 
 std::span<const ProcId> TermStore::SavedGroup(std::string_view name,
                                               std::span<const uint64_t> lengths, SavedPool* pool,
                                               uint32_t number) {
-  const auto [known, proc, added] =
+  const auto [kept, known, added] =
       KeepIn(&memory_, std::span<const char>(name.data(), name.size()), &saved_groups_);
-  if (!added) return groups_[*proc].procs;
+  if (!added) return groups_[*known].procs;
   const auto group = static_cast<uint32_t>(groups_.size());
-  *proc = group;
+  *known = group;
   const std::span<ProcId> procs = {memory_.Allocate<ProcId>(lengths.size()), lengths.size()};
   for (uint32_t rule = 0; rule < procs.size(); ++rule) {
     procs[rule] = AddProc(lengths[rule] == 0, lengths[rule]);
-    const uint32_t program[] = {StepWord(TermKind::kEmpty, 0), group, rule};
-    SetProgram(procs[rule], program);
+    SetGroupProgram(this, procs[rule], group, rule);
   }
   groups_.push_back({.words = {}, .procs = procs, .pool = pool, .pool_group = number});
   return procs;

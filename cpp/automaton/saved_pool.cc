@@ -167,6 +167,13 @@ TermId SavedPool::MakeAll(uint32_t number) {
   return known[number].term;
 }
 
+SavedPool::Group* SavedPool::ReadCalledGroup(uint32_t number) {
+  const uint64_t group = reader_.in_.Number();
+  const bool known = group < groups_.size() && groups_[group].base <= number;
+  if (!known) reader_.in_.Fail();
+  return reader_.in_.ok() ? &groups_[group] : nullptr;
+}
+
 void SavedPool::AddNeeds(Need need, ScratchVector<Need>* needs) {
   GoTo(begins_[need.number - 3], need.number);
   ByteReader& in = reader_.in_;
@@ -204,12 +211,9 @@ void SavedPool::AddNeeds(Need need, ScratchVector<Need>* needs) {
       references = in.Count(1);
       break;
     case SavedTerm::kGroupCall: {
-      const uint64_t group = in.Number();
-      if (!in.ok() || group >= groups_.size() || groups_[group].base > need.number) return;
-      Group& g = groups_[group];
-      if (!OpenGroup(&g, static_cast<uint32_t>(group))) return;
-      if (g.is_large && !need.whole) return;
-      for (const uint32_t n : g.terms) needs->push_back({n, need.whole || g.has_members});
+      Group* const g = ReadCalledGroup(need.number);
+      if (g == nullptr || !OpenGroup(g) || (g->is_large && !need.whole)) return;
+      for (const uint32_t n : g->terms) needs->push_back({n, need.whole || g->has_members});
       return;
     }
     default:
@@ -224,15 +228,10 @@ void SavedPool::ReadRecord(uint32_t number) {
   GoTo(begins_[number - 3], number);
   ByteReader& in = reader_.in_;
   if (static_cast<SavedTerm>(in.Byte()) == SavedTerm::kGroupCall) {
-    const uint64_t group = in.Number();
-    if (in.ok() && group < groups_.size() && groups_[group].base <= number) {
-      const Group& g = groups_[group];
-      if (reader_.groups_[group].empty() && g.is_open && !g.is_large) {
-        GoTo(g.begin + 1, g.base);
-        reader_.groups_[group] = reader_.ReadGroup();
-      }
-    } else {
-      in.Fail();
+    const Group* const g = ReadCalledGroup(number);
+    if (g != nullptr && g->is_open && !g->is_large && ProcsOf(*g).empty()) {
+      GoTo(g->begin + 1, g->base);
+      ProcsOf(*g) = reader_.ReadGroup();
     }
   }
   if (ok()) {
@@ -266,7 +265,7 @@ TermId SavedPool::Body(uint32_t number) {
   return ReadSavedBody(body, &s_);
 }
 
-bool SavedPool::OpenGroup(Group* group, uint32_t number) {
+bool SavedPool::OpenGroup(Group* group) {
   if (group->is_open) return true;
   GoTo(group->begin, group->base);
   ByteReader& in = reader_.in_;
@@ -289,7 +288,8 @@ bool SavedPool::OpenGroup(Group* group, uint32_t number) {
       left -= length;
     }
     group->read.resize(group->begins.size());
-    reader_.groups_[number] = s_.SavedGroup(head.name, head.rule_lengths, this, number);
+    const auto number = static_cast<uint32_t>(group - groups_.data());
+    ProcsOf(*group) = s_.SavedGroup(head.name, head.rule_lengths, this, number);
     s_.pool_bytes_ += group->begins.size() * kNodeBytes;
   }
   group->is_open = true;

@@ -78,7 +78,14 @@ class SavedPool {
   Status ReadIndexes(std::span<const SavedPart> lists);
   void GoTo(uint32_t begin, uint32_t next);
   // Reads the head of a group. False after a failure.
-  bool OpenGroup(Group* group, uint32_t number);
+  bool OpenGroup(Group* group);
+  // The group that the record of term `number` calls, as its kind has been read; null after a
+  // failure.
+  Group* ReadCalledGroup(uint32_t number);
+  // Those that its calls are found by; none until it is read.
+  std::span<const ProcId>& ProcsOf(const Group& group) {
+    return reader_.groups_[static_cast<size_t>(&group - groups_.data())];
+  }
   // A term to be made; `whole`: with what is in the bodies that wait for a call.
   struct Need {
     uint32_t number;
